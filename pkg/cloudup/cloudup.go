@@ -6,6 +6,7 @@ package cloudup
 
 import (
 	"context"
+	"errors"
 
 	"github.com/slipway-k8s/slipway/pkg/api"
 	"github.com/slipway-k8s/slipway/pkg/model"
@@ -36,6 +37,10 @@ type Cloud interface {
 	// the whole cluster; shared objects lose only the marks we put there.
 	Removals(ctx context.Context, g *tasks.Graph) error
 }
+
+// ErrNoCredentials is in the chain of every error that comes of having no usable
+// credentials for the cloud at all, as opposed to a right that is missing.
+var ErrNoCredentials = errors.New("no usable credentials for the cloud")
 
 // Identity is who the cloud says we are.
 type Identity struct {
