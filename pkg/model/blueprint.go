@@ -80,8 +80,8 @@ type Allow struct {
 	Name  string `json:"name"` // stable, unique: the ownership mark of the rule
 	From  Party  `json:"from"`
 	To    Party  `json:"to"`              // a Role or an Endpoint
-	Proto string `json:"proto"`           // tcp, udp, icmp, ipip, any
-	Ports [2]int `json:"ports,omitempty"` // first and last; {0,0} with any; icmp: type and code
+	Proto string `json:"proto"`           // tcp, udp, icmp, icmpv6, ipip, any
+	Ports [2]int `json:"ports,omitempty"` // first and last; {0,0} with any and ipip; icmp: type and code
 	Why   string `json:"why"`
 }
 

@@ -12,16 +12,19 @@ import (
 
 // Protocols of firewall intents.
 const (
-	protoAny  = "any"
-	protoTCP  = "tcp"
-	protoUDP  = "udp"
-	protoICMP = "icmp"
-	protoIPIP = "ipip"
+	protoAny    = "any"
+	protoTCP    = "tcp"
+	protoUDP    = "udp"
+	protoICMP   = "icmp"
+	protoICMPv6 = "icmpv6"
+	protoIPIP   = "ipip"
 )
 
 var (
-	// pathMTU is ICMP "fragmentation needed": without it large packets vanish.
+	// pathMTU is ICMP "fragmentation needed" and pathMTUv6 ICMPv6 "packet too big":
+	// without them large packets vanish.
 	pathMTU   = [2]int{3, 4}
+	pathMTUv6 = [2]int{2, 0}
 	echo      = [2]int{8, 0} // ICMP echo request
 	nodePorts = [2]int{30000, 32767}
 	allPorts  = [2]int{}
@@ -160,8 +163,10 @@ func fromRanges(in input, b *Blueprint) error {
 				for _, proto := range o.protos {
 					b.allow(Party{Range: r}, to, proto, o.ports, o.why)
 				}
-				if r.Addr().Is4() { // IPv6 has a message of its own, which clouds let pass
+				if r.Addr().Is4() {
 					b.allow(Party{Range: r}, to, protoICMP, pathMTU, "path MTU discovery")
+				} else {
+					b.allow(Party{Range: r}, to, protoICMPv6, pathMTUv6, "path MTU discovery")
 				}
 			}
 		}
@@ -175,7 +180,7 @@ func (b *Blueprint) allow(from, to Party, proto string, ports [2]int, why string
 	name := partyName(from) + "-to-" + partyName(to) + "-" + proto
 	switch {
 	case proto == protoAny || proto == protoIPIP:
-	case proto != protoICMP && ports[0] == ports[1]:
+	case (proto == protoTCP || proto == protoUDP) && ports[0] == ports[1]:
 		name += fmt.Sprintf("-%d", ports[0])
 	default:
 		name += fmt.Sprintf("-%d-%d", ports[0], ports[1])

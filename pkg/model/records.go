@@ -45,12 +45,12 @@ func usesZone(s *api.ClusterSpec) bool {
 // it is not given, the cluster lies in the zone of its parent domain.
 func zone(in input) *Zone {
 	z := &Zone{Private: in.spec.Networking.DNS == api.DNSPrivate}
-	given := noDot(in.spec.DNSZone)
+	given := in.spec.DNSZone
 	switch {
 	case given == "":
 		_, z.Name, _ = strings.Cut(in.Cluster.Metadata.Name, ".")
 	case strings.Contains(given, "."):
-		z.Name = given
+		z.Name = noDot(given)
 	default:
 		z.ID = given
 	}

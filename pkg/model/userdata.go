@@ -32,7 +32,7 @@ func UserData(p Pool, bootstrap []string) ([]byte, error) {
 	case len(p.Extra) == 0:
 		return []byte(parts[0].Content), nil
 	}
-	out, err := multipart(parts)
+	out, err := joinParts(parts)
 	if err != nil {
 		return nil, fmt.Errorf("user data of group %s: %w", p.Name, err)
 	}
@@ -96,9 +96,9 @@ func partName(i int, e nodeconfig.UserDataPart) string {
 	return e.Name
 }
 
-// multipart joins the parts. The boundary is a digest of them all, so it is stable and
+// joinParts joins the parts. The boundary is a digest of them all, so it is stable and
 // stands in none of them.
-func multipart(parts []nodeconfig.UserDataPart) ([]byte, error) {
+func joinParts(parts []nodeconfig.UserDataPart) ([]byte, error) {
 	var all strings.Builder
 	for _, p := range parts {
 		fmt.Fprintf(&all, "%q %q %q\n", p.Name, p.Type, p.Content)
