@@ -40,12 +40,12 @@ func session(ctx context.Context, o Options, who *caller) (aws.Config, error) {
 	if o.Endpoint != "" {
 		opts = append(opts, config.WithBaseEndpoint(o.Endpoint))
 	}
-	if o.HTTPClient != nil {
-		opts = append(opts, config.WithHTTPClient(o.HTTPClient))
-	}
 	cfg, err := config.LoadDefaultConfig(ctx, opts...)
 	if err != nil {
 		return aws.Config{}, fmt.Errorf("load the AWS configuration: %w", err)
+	}
+	if o.HTTPClient != nil { // not while loading: that fails where AWS_CA_BUNDLE is set
+		cfg.HTTPClient = o.HTTPClient
 	}
 	if cfg.Credentials != nil {
 		cfg.Credentials = aws.NewCredentialsCache(credentials{cfg.Credentials})
