@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Package file is the state-store driver for a folder of plain files: file:///path.
+// A person may read every object with a pager; several processes on one machine may
+// write at once. Package statestore/open opens it.
+package file
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/slipway-k8s/slipway/pkg/statestore/driver"
+)
+
+// The names of this driver's own files. No key maps to a name with a leading dot, so
+// that listings skip them.
+const (
+	lockFile   = ".lock"
+	tempPrefix = ".tmp-"
+)
+
+// Store is a store in a folder. All access goes through os.Root: neither a key nor a
+// symbolic link inside the folder leads out of it.
+type Store struct {
+	dir  string
+	fill func(f *os.File, data []byte) error // writes a new file; tests make it fail
+}
+
+var (
+	_ driver.Store   = (*Store)(nil)
+	_ driver.Sweeper = (*Store)(nil)
+)
+
+// New returns the store in the folder, which the first write makes.
+func New(dir string) (*Store, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open file store %s: %w", dir, err)
+	}
+	if st, err := os.Stat(abs); err == nil && !st.IsDir() {
+		return nil, &driver.Error{Op: "open", Name: "file://" + abs, Kind: driver.ErrInvalid, Hint: "it is a file, not a folder"}
+	}
+	return &Store{dir: abs, fill: fill}, nil
+}
+
+// Open returns the store of a URL such as file:///srv/slipway.
+func Open(u *url.URL) (*Store, error) {
+	if u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || u.Path == "" || u.Path == "/" || u.RawQuery != "" {
+		return nil, &driver.Error{Op: "open", Name: u.Redacted(), Kind: driver.ErrInvalid,
+			Hint: "a file store is written file:///absolute/path"}
+	}
+	return New(u.Path)
+}
+
+// URL returns file:// and the absolute path.
+func (s *Store) URL() string {
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(s.dir)}).String()
+}
+
+// Get implements driver.Store.
+func (s *Store) Get(ctx context.Context, key string) (driver.Object, error) {
+	name, err := s.check(ctx, "read", key)
+	if err != nil {
+		return driver.Object{}, err
+	}
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return driver.Object{}, s.fail("read", key, err)
+	}
+	defer root.Close()
+	o, err := read(root, name)
+	if err != nil {
+		return driver.Object{}, s.fail("read", key, err)
+	}
+	return o, nil
+}
+
+// Put implements driver.Store.
+func (s *Store) Put(ctx context.Context, key string, data []byte) (string, error) {
+	return s.write(ctx, "write", key, data, func(root *os.Root, temp, name string) error {
+		return locked(ctx, root, func() error { return root.Rename(temp, name) })
+	})
+}
+
+// PutIfAbsent implements driver.Store. The hard link is what makes it atomic between
+// processes; a file system without links is served under the lock instead.
+func (s *Store) PutIfAbsent(ctx context.Context, key string, data []byte) (string, error) {
+	return s.write(ctx, "create", key, data, func(root *os.Root, temp, name string) error {
+		err := root.Link(temp, name)
+		if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EMLINK) {
+			return locked(ctx, root, func() error {
+				if _, err := root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+					return errors.Join(err, driver.ErrConflict)
+				}
+				return root.Rename(temp, name)
+			})
+		}
+		if errors.Is(err, fs.ErrExist) {
+			return driver.ErrConflict
+		}
+		return err
+	})
+}
+
+// PutIfMatch implements driver.Store.
+func (s *Store) PutIfMatch(ctx context.Context, key string, data []byte, version string) (string, error) {
+	return s.write(ctx, "replace", key, data, func(root *os.Root, temp, name string) error {
+		return locked(ctx, root, func() error {
+			old, err := read(root, name)
+			if errors.Is(err, fs.ErrNotExist) || err == nil && old.Version != version {
+				return driver.ErrConflict
+			}
+			if err != nil {
+				return err
+			}
+			return root.Rename(temp, name)
+		})
+	})
+}
+
+// Delete implements driver.Store. Folders that become empty go too.
+func (s *Store) Delete(ctx context.Context, key string) error {
+	name, err := s.check(ctx, "delete", key)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return s.fail("delete", key, err)
+	}
+	defer root.Close()
+	err = locked(ctx, root, func() error {
+		if st, err := root.Lstat(name); err != nil || st.IsDir() {
+			return err
+		}
+		return root.Remove(name)
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return s.fail("delete", key, err)
+	}
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if root.Remove(dir) != nil {
+			break // in use by other objects, or by a writer that has just made it
+		}
+	}
+	return nil
+}
+
+// write puts data into a temporary file beside its place and lets place move it there.
+func (s *Store) write(ctx context.Context, op, key string, data []byte, place func(root *os.Root, temp, name string) error) (string, error) {
+	name, err := s.check(ctx, op, key)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return "", s.fail(op, key, err)
+	}
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return "", s.fail(op, key, err)
+	}
+	defer root.Close()
+	temp, err := s.stage(root, path.Dir(name), data)
+	if err != nil {
+		return "", s.fail(op, key, err)
+	}
+	defer root.Remove(temp) // after a rename there is nothing left to remove
+	if err := place(root, temp, name); err != nil {
+		return "", s.fail(op, key, err)
+	}
+	if err := syncDir(root, path.Dir(name)); err != nil {
+		return "", s.fail(op, key, err)
+	}
+	return version(data), nil
+}
+
+// stage writes a synced temporary file into the folder and returns its name. It
+// repeats when a concurrent Delete takes the empty folder away.
+func (s *Store) stage(root *os.Root, dir string, data []byte) (string, error) {
+	temp := path.Join(dir, tempPrefix+rand.Text())
+	var f *os.File
+	var err error
+	for range 100 {
+		err = root.MkdirAll(dir, 0o700)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		f, err = root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	err = s.fill(f, data)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		root.Remove(temp)
+		return "", err
+	}
+	return temp, nil
+}
+
+func fill(f *os.File, data []byte) error {
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// syncDir makes a new name in the folder durable, and the folder's own name in its
+// parent.
+func syncDir(root *os.Root, dir string) error {
+	for {
+		d, err := root.Open(dir)
+		if err != nil {
+			return err
+		}
+		err = d.Sync()
+		d.Close()
+		if err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+		if dir == "." {
+			return nil
+		}
+		dir = path.Dir(dir)
+	}
+}
+
+// read returns a regular file; its version is the SHA-256 of its content.
+func read(root *os.Root, name string) (driver.Object, error) {
+	st, err := root.Lstat(name)
+	if err != nil {
+		return driver.Object{}, err
+	}
+	if st.IsDir() {
+		return driver.Object{}, fs.ErrNotExist
+	}
+	if !st.Mode().IsRegular() {
+		return driver.Object{}, fmt.Errorf("%w: it is a %s, not a regular file", driver.ErrInvalid, st.Mode().Type())
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return driver.Object{}, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return driver.Object{}, err
+	}
+	return driver.Object{Data: data, Version: version(data), Modified: st.ModTime()}, nil
+}
+
+func version(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// Sweep implements driver.Sweeper: it removes temporary files of killed writers.
+func (s *Store) Sweep(ctx context.Context, before time.Time) (int, error) {
+	n := 0
+	err := filepath.WalkDir(s.dir, func(p string, d fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrNotExist) {
+			return ctx.Err()
+		}
+		if err != nil || !d.Type().IsRegular() || !strings.HasPrefix(d.Name(), tempPrefix) {
+			return errors.Join(err, ctx.Err())
+		}
+		st, err := d.Info()
+		if err != nil || !st.ModTime().Before(before) {
+			return ctx.Err()
+		}
+		n++
+		return os.Remove(p)
+	})
+	if err != nil {
+		return n, fmt.Errorf("sweep %s: %w", s.URL(), err)
+	}
+	return n, nil
+}
