@@ -176,6 +176,6 @@ type Bastion struct {
 
 // RollingUpdate bounds how machines are replaced: a number or a percentage.
 type RollingUpdate struct {
-	MaxUnavailable string `json:"maxUnavailable,omitempty"`
-	MaxSurge       string `json:"maxSurge,omitempty"`
+	MaxUnavailable string `json:"maxUnavailable,omitempty" slipway:"number"`
+	MaxSurge       string `json:"maxSurge,omitempty" slipway:"number"`
 }

@@ -36,8 +36,8 @@ type InstanceGroupSpec struct {
 	SecurityGroups     []string          `json:"additionalSecurityGroups,omitempty"`
 	CloudLabels        map[string]string `json:"cloudLabels,omitempty"`
 	NodeLabels         map[string]string `json:"nodeLabels,omitempty"`
-	Taints             []string          `json:"taints,omitempty"`   // "key=value:Effect"
-	MaxPrice           string            `json:"maxPrice,omitempty"` // spot, in the cloud's currency per hour
+	Taints             []string          `json:"taints,omitempty"`                    // "key=value:Effect"
+	MaxPrice           string            `json:"maxPrice,omitempty" slipway:"number"` // spot, in the cloud's currency per hour
 	MixedInstances     *MixedInstances   `json:"mixedInstancesPolicy,omitempty"`
 	InstanceMetadata   *InstanceMetadata `json:"instanceMetadata,omitempty"`
 	DetailedMonitoring bool              `json:"detailedInstanceMonitoring,omitempty"`

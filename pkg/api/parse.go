@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// document is one YAML document or JSON value of a file.
+type document struct {
+	number int // from 1, empty ones not counted
+	line   int // where it starts, from 1; 0 in a JSON file
+	value  any // map[string]any, []any, string, bool or json.Number
+}
+
+// where names the document in faults that come before its name is known.
+func (d document) where() string {
+	if d.line == 0 {
+		return fmt.Sprintf("document %d", d.number)
+	}
+	return fmt.Sprintf("document %d (line %d)", d.number, d.line)
+}
+
+// parse reads all documents of a file: YAML documents, JSON values one after the
+// other, or one JSON list of objects.
+func parse(data []byte) ([]document, Faults) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
+		if docs, faults, ok := parseJSON(trimmed); ok {
+			return docs, faults
+		}
+		// YAML's flow form looks like JSON; its parser also has the better message.
+	}
+	var docs []document
+	var faults Faults
+	for _, part := range split(data) {
+		var v any
+		err := yaml.UnmarshalStrict(part.text, &v, useNumber)
+		if err != nil {
+			faults = append(faults, part.explain()...)
+			continue
+		}
+		if v != nil {
+			docs = append(docs, document{number: len(docs) + 1, line: part.line, value: v})
+		}
+	}
+	if len(docs) == 0 && len(faults) == 0 {
+		faults = Faults{{Path: "file", Message: "is empty: it holds no object"}}
+	}
+	return docs, faults
+}
+
+func useNumber(d *json.Decoder) *json.Decoder {
+	d.UseNumber()
+	return d
+}
+
+// part is the text of one YAML document.
+type part struct {
+	text []byte
+	line int
+}
+
+// split cuts a YAML stream at its document markers, which by the YAML grammar cannot
+// stand at the start of a line within a document.
+func split(data []byte) []part {
+	var parts []part
+	start, line, startLine := 0, 1, 1
+	for at := 0; at < len(data); line++ {
+		end := bytes.IndexByte(data[at:], '\n')
+		next := len(data)
+		if end >= 0 {
+			next = at + end + 1
+		}
+		if marker(data[at:next], "---") && at > start {
+			parts = append(parts, part{text: data[start:at], line: startLine})
+			start, startLine = at, line
+		}
+		if marker(data[at:next], "...") {
+			parts = append(parts, part{text: data[start:at], line: startLine})
+			start, startLine = next, line+1
+		}
+		at = next
+	}
+	return append(parts, part{text: data[start:], line: startLine})
+}
+
+func marker(line []byte, mark string) bool {
+	if !bytes.HasPrefix(line, []byte(mark)) {
+		return false
+	}
+	return len(line) == 3 || strings.IndexByte(" \t\r\n", line[3]) >= 0
+}
+
+// explain parses the document once more behind empty lines, so that the parser counts
+// lines from the start of the file, and returns its complaints one by one.
+func (p part) explain() Faults {
+	padded := append(bytes.Repeat([]byte("\n"), p.line-1), p.text...)
+	var v any
+	err := yaml.UnmarshalStrict(padded, &v, useNumber)
+	if err == nil {
+		return Faults{{Path: fmt.Sprintf("line %d", p.line), Message: "is not valid YAML"}}
+	}
+	text := err.Error()
+	for _, noise := range []string{"error converting YAML to JSON: ", "error unmarshaling JSON: ", "while decoding JSON: ", "yaml: unmarshal errors:\n", "yaml: "} {
+		text = strings.TrimPrefix(text, noise)
+	}
+	var faults Faults
+	for _, complaint := range strings.Split(text, "\n") {
+		path, message := "line "+fmt.Sprint(p.line), strings.TrimSpace(complaint)
+		if rest, ok := strings.CutPrefix(message, "line "); ok {
+			if n, m, found := strings.Cut(rest, ": "); found {
+				path, message = "line "+n, m
+			}
+		}
+		message = strings.Replace(message, "already set in map", "stands twice; only one can count", 1)
+		faults = append(faults, Fault{Path: path, Message: message})
+	}
+	if !strings.Contains(text, "already set in map") {
+		faults[len(faults)-1].Message += "; is the file complete?"
+	}
+	return faults
+}
+
+// parseJSON reads a stream of JSON values; ok is false when it is not JSON.
+func parseJSON(data []byte) (docs []document, faults Faults, ok bool) {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	for {
+		r := jsonReader{dec: dec}
+		v, err := r.value("", 0)
+		if errors.Is(err, io.EOF) {
+			return docs, faults, true
+		}
+		if err != nil {
+			return nil, nil, false
+		}
+		list, isList := v.([]any)
+		if !isList {
+			list = []any{v}
+		}
+		for _, item := range list {
+			docs = append(docs, document{number: len(docs) + 1, value: item})
+		}
+		faults = append(faults, r.faults...)
+		if len(list) == 0 {
+			faults = append(faults, Fault{Path: "file", Message: "is empty: it holds no object"})
+		}
+	}
+}
+
+// jsonReader builds generic values and notes keys that stand twice, which
+// encoding/json lets pass.
+type jsonReader struct {
+	dec    *json.Decoder
+	faults Faults
+}
+
+const maxDepth = 200 // far deeper than any object is
+
+func (r *jsonReader) value(path string, depth int) (any, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("nested deeper than %d", maxDepth)
+	}
+	token, err := r.dec.Token()
+	if err != nil {
+		return nil, err
+	}
+	delim, ok := token.(json.Delim)
+	switch {
+	case !ok:
+		return token, nil
+	case delim == '[':
+		list := []any{}
+		for r.dec.More() {
+			v, err := r.value(fmt.Sprintf("%s[%d]", path, len(list)), depth+1)
+			if err != nil {
+				return nil, noEOF(err)
+			}
+			list = append(list, v)
+		}
+		_, err := r.dec.Token()
+		return list, noEOF(err)
+	default:
+		return r.object(path, depth)
+	}
+}
+
+func (r *jsonReader) object(path string, depth int) (any, error) {
+	m := map[string]any{}
+	for r.dec.More() {
+		token, err := r.dec.Token()
+		if err != nil {
+			return nil, noEOF(err)
+		}
+		key, ok := token.(string)
+		if !ok {
+			return nil, errors.New("key is not a string")
+		}
+		v, err := r.value(join(path, key), depth+1)
+		if err != nil {
+			return nil, noEOF(err)
+		}
+		if _, twice := m[key]; twice {
+			r.faults = append(r.faults, Fault{Path: join(path, key), Message: "stands twice; only one can count"})
+		}
+		m[key] = v
+	}
+	_, err := r.dec.Token()
+	return m, noEOF(err)
+}
+
+// noEOF keeps a value that ends early from being taken for the end of the stream.
+func noEOF(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
