@@ -3,7 +3,9 @@
 package tasks
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -118,7 +120,7 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	}
 }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads what MarshalJSON writes, and nothing else.
 func (v *Value) UnmarshalJSON(b []byte) error {
 	var text *string
 	if err := json.Unmarshal(b, &text); err == nil {
@@ -129,14 +131,19 @@ func (v *Value) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	var j valueJSON
-	if err := json.Unmarshal(b, &j); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&j); err != nil {
 		return fmt.Errorf("decode plan value: %w", err)
 	}
-	if j.Unknown {
+	switch {
+	case j.Unknown == (j.Sensitive != ""):
+		return errors.New("decode plan value: an object has either unknown or sensitiveDigest")
+	case j.Unknown:
 		*v = After()
-		return nil
+	default:
+		*v = Value{State: Sensitive, Text: j.Sensitive}
 	}
-	*v = Value{State: Sensitive, Text: j.Sensitive}
 	return nil
 }
 
