@@ -98,6 +98,13 @@ func (i *inventory[T]) claim(id string) {
 	i.claimed[id] = true
 }
 
+// isClaimed reports whether a wanted task stands for it.
+func (i *inventory[T]) isClaimed(id string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.claimed[id]
+}
+
 // replace says that a wanted task puts a new object in the place of this one, which is
 // then removed.
 func (i *inventory[T]) replace(id string) {

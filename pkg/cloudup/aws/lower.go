@@ -4,7 +4,9 @@ package aws
 
 import (
 	"fmt"
+	"strings"
 
+	"github.com/slipway-k8s/slipway/pkg/api"
 	"github.com/slipway-k8s/slipway/pkg/model"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
 )
@@ -30,7 +32,8 @@ type lowerStep struct {
 // lowerSteps is the order of the work; each step may use what earlier ones built.
 func lowerSteps() []lowerStep {
 	return []lowerStep{
-		{"network", lowerNetwork}, // VPC, subnets, ways in and out
+		{"network", lowerNetwork},   // VPC, subnets, ways in and out
+		{"firewall", lowerFirewall}, // security groups and their rules
 	}
 }
 
@@ -46,7 +49,23 @@ func (l *lowering) add(t tasks.Task) error { return l.graph.Add(t) }
 
 // built holds the tasks that later steps refer to.
 type built struct {
-	vpc *VPC
+	vpc        *VPC
+	subnets    map[string]placed // by name, ours and shared
+	ownSubnets map[string]*Subnet
+	gateway    *InternetGateway          // nil without public subnets of our own
+	groupOf    map[string]*SecurityGroup // by partyKey or roleKey
 }
 
-func newBuilt() built { return built{} }
+func newBuilt() built {
+	return built{
+		subnets: map[string]placed{}, ownSubnets: map[string]*Subnet{}, groupOf: map[string]*SecurityGroup{},
+	}
+}
+
+// roleKey is a role as names and keys spell it: control-plane, node, bastion.
+func roleKey(r api.Role) string {
+	if r == api.RoleControlPlane {
+		return "control-plane"
+	}
+	return strings.ToLower(string(r))
+}

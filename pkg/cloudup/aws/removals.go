@@ -45,6 +45,15 @@ func (c *Cloud) Removals(ctx context.Context, g *tasks.Graph) error {
 			made[k.kind] = append(made[k.kind], &Removal{id: id, left: l, kind: k})
 		}
 	}
+	releases, err := s.releases(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range releases {
+		if err := g.Remove(r); err != nil {
+			return err
+		}
+	}
 	for _, k := range kinds {
 		for _, r := range made[k.kind] {
 			for _, first := range k.after {

@@ -52,3 +52,12 @@ func kept(r *resource, id string, value any) tasks.Change {
 	r.CloudID.Set(id)
 	return tasks.Change{Action: tasks.Keep, Reason: "shared: given by id", Exact: exactly(value), Observed: value}
 }
+
+// cloudID is CloudID for tasks of several types.
+func (r *resource) cloudID() *tasks.Output[string] { return &r.CloudID }
+
+// placed is a task whose object others are put into: a subnet, our own or shared.
+type placed interface {
+	tasks.Task
+	cloudID() *tasks.Output[string]
+}

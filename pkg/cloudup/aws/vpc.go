@@ -279,5 +279,5 @@ func (s *survey) vpcDNS(ctx context.Context, id string) (hostnames, support bool
 // removeVPC deletes a VPC; everything in it is gone by then, or named.
 func (s *survey) removeVPC(ctx context.Context, l leftover) error {
 	_, err := s.ec2.DeleteVpc(ctx, &ec2.DeleteVpcInput{VpcId: &l.ID})
-	return ifThere(err)
+	return s.blocked(ctx, ifThere(err), "vpc-id", l.ID)
 }
