@@ -143,20 +143,32 @@ func observeOne(ctx context.Context, t Task, removal bool) (Change, error) {
 
 func newItem(v *vertex, c Change, removal bool) Item {
 	i := Item{
-		ID: v.id, Action: c.Action, Reason: c.Reason, Data: c.Data, Exact: c.Exact, Removal: removal,
+		ID: v.id, Action: c.Action, Reason: utf8Text(c.Reason), Data: c.Data, Exact: utf8Text(c.Exact), Removal: removal,
 	}
 	if d, ok := v.task.(Describer); ok {
-		i.Description = d.Describe()
+		i.Description = utf8Text(d.Describe())
 	}
 	for _, d := range v.deps {
 		i.Deps = append(i.Deps, d.id)
 	}
 	for _, f := range c.Fields {
-		// JSON carries valid UTF-8 only: what is shown, saved and compared is the same.
-		f.Path, f.Old.Text, f.New.Text = utf8Text(f.Path), utf8Text(f.Old.Text), utf8Text(f.New.Text)
+		f.Path, f.Old, f.New = utf8Text(f.Path), portable(f.Old), portable(f.New)
 		i.Fields = append(i.Fields, f)
 	}
 	return i
+}
+
+// portable makes a value that JSON carries unchanged, so that what is shown, saved and
+// compared is the same: JSON knows valid UTF-8 only.
+func portable(v Value) Value {
+	v.Text = utf8Text(v.Text)
+	switch {
+	case v.State == Unset || v.State == Unknown:
+		v.Text = ""
+	case v.State == Sensitive && v.Text == "":
+		v.Text = "none"
+	}
+	return v
 }
 
 func utf8Text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
