@@ -3,6 +3,7 @@
 package aws
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -53,6 +54,7 @@ func (lasting) Cleanup(f func()) { shared.end = append(shared.end, f) }
 // world is one account at an endpoint, and the calls that were made to it.
 type world struct {
 	t        *testing.T
+	moto     bool // it is moto's server, with its faults
 	endpoint string
 	login    awssdk.CredentialsProvider
 	ledger   *memLedger
@@ -71,7 +73,7 @@ func motoWorld(t *testing.T) *world {
 	}
 	shared.accounts++
 	return &world{
-		t: t, endpoint: shared.url, login: motoLogin(t, shared.url, shared.accounts),
+		t: t, moto: true, endpoint: shared.url, login: motoLogin(t, shared.url, shared.accounts),
 		ledger: &memLedger{}, calls: &callLog{},
 	}
 }
@@ -206,17 +208,19 @@ func (l *callLog) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// operation reads the action of a query-protocol request, or its method and path.
+// operation reads the action of a query-protocol request, or its method and path. It
+// leaves the body as it was.
 func operation(r *http.Request) string {
-	if r.Body == nil || r.GetBody == nil {
+	if r.Body == nil {
 		return r.Method + " " + r.URL.Path
 	}
-	body, err := r.GetBody()
+	text, err := io.ReadAll(r.Body)
+	r.Body.Close()
+	r.Body = io.NopCloser(bytes.NewReader(text))
 	if err != nil {
 		return r.Method + " " + r.URL.Path
 	}
-	text, _ := io.ReadAll(body)
-	for _, part := range strings.Split(string(text), "&") {
+	for part := range strings.SplitSeq(string(text), "&") {
 		if op, ok := strings.CutPrefix(part, "Action="); ok {
 			return op
 		}

@@ -42,7 +42,8 @@ func newSecurityGroupRule(s *survey, a model.Allow, to, from *SecurityGroup) *Se
 func (r *SecurityGroupRule) Describe() string { return r.allow.Why }
 
 // Observe finds the rule. Its ports and its source can be edited, its group and the kind
-// of its source cannot.
+// of its source cannot. The description is for people and not compared: a better wording
+// is no reason to touch every rule.
 func (r *SecurityGroupRule) Observe(ctx context.Context) (tasks.Change, error) {
 	o, exists, err := r.s.rules.find(ctx, r.key)
 	if err != nil {
@@ -53,13 +54,12 @@ func (r *SecurityGroupRule) Observe(ctx context.Context) (tasks.Change, error) {
 	d.Fixed("group", aws.ToString(o.Value.GroupId), r.to.CloudID.Plan())
 	d.Field("protocol", aws.ToString(o.Value.IpProtocol), aws.ToString(want.IpProtocol))
 	d.Field("ports", portText(o.Value.FromPort, o.Value.ToPort), portText(want.FromPort, want.ToPort))
-	have, byGroup := sourceOf(o.Value)
-	if byGroup != (r.from != nil) {
+	have, kind := sourceOf(o.Value)
+	if kind != r.kindOfSource() {
 		d.Fixed("source", have, r.source())
 	} else {
 		d.Field("source", have, r.source())
 	}
-	d.Field("description", aws.ToString(o.Value.Description), aws.ToString(want.Description))
 	diffTags(d, o.Tags, r.tags)
 	return found(&r.resource, r.s.rules, o, exists, d), nil
 }
@@ -71,11 +71,30 @@ func (r *SecurityGroupRule) source() tasks.Value {
 	return tasks.V(r.allow.From.Range.String())
 }
 
-func sourceOf(r ec2types.SecurityGroupRule) (text string, byGroup bool) {
-	if r.ReferencedGroupInfo != nil && aws.ToString(r.ReferencedGroupInfo.GroupId) != "" {
-		return *r.ReferencedGroupInfo.GroupId, true
+func (r *SecurityGroupRule) kindOfSource() string {
+	switch {
+	case r.from != nil:
+		return "group"
+	case r.allow.From.Range.Addr().Is4():
+		return "IPv4"
+	default:
+		return "IPv6"
 	}
-	return aws.ToString(r.CidrIpv4) + aws.ToString(r.CidrIpv6), false
+}
+
+// sourceOf returns whom a rule lets in, and the kind of that: a rule of one kind cannot
+// become one of another.
+func sourceOf(r ec2types.SecurityGroupRule) (text, kind string) {
+	switch {
+	case r.ReferencedGroupInfo != nil && aws.ToString(r.ReferencedGroupInfo.GroupId) != "":
+		return *r.ReferencedGroupInfo.GroupId, "group"
+	case aws.ToString(r.CidrIpv6) != "":
+		return *r.CidrIpv6, "IPv6"
+	case aws.ToString(r.PrefixListId) != "":
+		return *r.PrefixListId, "list"
+	default:
+		return aws.ToString(r.CidrIpv4), "IPv4"
+	}
 }
 
 // portText writes a range of ports; -1 and absence both mean all.
@@ -95,7 +114,8 @@ func portText(from, to *int32) string {
 func (r *SecurityGroupRule) request() ec2types.SecurityGroupRuleRequest {
 	a := r.allow
 	req := ec2types.SecurityGroupRuleRequest{
-		IpProtocol:  aws.String(protocol(a.Proto)),
+		IpProtocol: aws.String(protocol(a.Proto)),
+		FromPort:   aws.Int32(-1), ToPort: aws.Int32(-1), // all, where there are ports at all
 		Description: aws.String(ruleText(a.Why)),
 	}
 	switch a.Proto {
@@ -217,7 +237,7 @@ func (r *SecurityGroupRule) adopt(ctx context.Context) (string, error) {
 }
 
 func (r *SecurityGroupRule) update(ctx context.Context, id string, c tasks.Change) error {
-	if c.Has("protocol") || c.Has("ports") || c.Has("source") || c.Has("description") {
+	if c.Has("protocol") || c.Has("ports") || c.Has("source") {
 		req := r.request()
 		_, err := r.s.ec2.ModifySecurityGroupRules(ctx, &ec2.ModifySecurityGroupRulesInput{
 			GroupId:            aws.String(r.to.CloudID.Value()),
