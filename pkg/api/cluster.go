@@ -121,6 +121,9 @@ type APIAccess struct {
 	// Access lists the CIDRs that may reach the API from outside; empty means none.
 	Access       []string         `json:"access,omitempty"`
 	LoadBalancer *APILoadBalancer `json:"loadBalancer,omitempty"`
+	// DNS chooses the API's records alone, without a load balancer, where one would be
+	// the default.
+	DNS *struct{} `json:"dns,omitempty"`
 	// PublicName is the API's DNS name; default api.<cluster> unless DNS is none.
 	PublicName     string   `json:"publicName,omitempty"`
 	AdditionalSANs []string `json:"additionalSANs,omitempty"`

@@ -73,6 +73,9 @@ func (d *decoder) decodeSlice(dst reflect.Value, src any, path string) {
 		d.wrongType(path, "a list", src)
 		return
 	}
+	if len(list) == 0 {
+		return // as if not given, so that what is written reads back the same
+	}
 	out := reflect.MakeSlice(dst.Type(), len(list), len(list))
 	for i, item := range list {
 		at := fmt.Sprintf("%s[%d]", path, i)
@@ -89,6 +92,9 @@ func (d *decoder) decodeMap(dst reflect.Value, src any, path string) {
 	m, ok := src.(map[string]any)
 	if !ok {
 		d.wrongType(path, "an object", src)
+		return
+	}
+	if len(m) == 0 {
 		return
 	}
 	out := reflect.MakeMapWithSize(dst.Type(), len(m))

@@ -13,6 +13,7 @@ type Fault struct {
 	Value   string `json:"value,omitempty"`
 	Message string `json:"message"` // what is wrong and what is allowed
 	Warning bool   `json:"warning,omitempty"`
+	Check   string `json:"check,omitempty"` // names a check whose data ages; see ValidateStored
 }
 
 // String returns the fault on one line.
