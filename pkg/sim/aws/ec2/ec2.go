@@ -54,19 +54,13 @@ func New(w *world.World, opts Options) (*Service, error) {
 	}
 	s.QueryService = &wire.QueryService{
 		ServiceName: "ec2", Version: "2016-11-15", Namespace: "http://ec2.amazonaws.com/doc/2016-11-15/",
-		Dialect: wire.EC2, Ops: map[string]wire.Handler{},
-	}
-	for _, ops := range []map[string]wire.Handler{zoneOps(), s.vpcOps(), s.tagOps()} {
-		maps.Copy(s.Ops, ops)
+		Dialect: wire.EC2, Ops: s.operations(),
 	}
 	return s, nil
 }
 
 // SetProfiles plugs IAM in; until then no instance profile exists.
 func (s *Service) SetProfiles(p Profiles) { s.profiles = p }
-
-// Settle moves what changes with time: pending instances, gateways, volumes.
-func (s *Service) Settle(now time.Time) {}
 
 // newID makes an id such as vpc-0123456789abcdef0.
 func (s *Service) newID(prefix string) string {

@@ -20,7 +20,7 @@ type Tag struct {
 // TagSpecification asks for tags at creation.
 type TagSpecification struct {
 	ResourceType string
-	Tags         []Tag `wire:"Tag"`
+	Tags         []Tag `wire:"Tag|tagSet"`
 }
 
 // EC2's limits on tags (user guide, "Tag restrictions").
@@ -199,7 +199,7 @@ func (s *Service) deleteTags(c *wire.Call, in *struct {
 
 // tagRow is a line of DescribeTags.
 type tagRow struct {
-	ResourceID   string `wire:"resourceId"`
+	ResourceId   string
 	ResourceType string
 	Key          string
 	Value        string `wire:"Value,keep"`
@@ -212,7 +212,7 @@ type describeTagsOut struct {
 
 var tagFilters = map[string]func(*tagRow) []string{
 	"key":           one(func(t *tagRow) string { return t.Key }),
-	"resource-id":   one(func(t *tagRow) string { return t.ResourceID }),
+	"resource-id":   one(func(t *tagRow) string { return t.ResourceId }),
 	"resource-type": one(func(t *tagRow) string { return t.ResourceType }),
 	"value":         func(t *tagRow) []string { return []string{t.Value} },
 }

@@ -11,14 +11,14 @@ import (
 
 // Vpc is a virtual network.
 type Vpc struct {
-	VpcID           string `wire:"vpcId"`
-	OwnerID         string `wire:"ownerId"`
+	VpcId           string
+	OwnerId         string
 	State           string
 	CidrBlock       string
 	CidrBlocks      []CidrAssociation     `wire:"cidrBlockAssociationSet"`
 	Ipv6CidrBlocks  []Ipv6CidrAssociation `wire:"ipv6CidrBlockAssociationSet"`
-	DhcpOptionsID   string                `wire:"dhcpOptionsId"`
-	Tags            []Tag                 `wire:"tagSet"`
+	DhcpOptionsId   string
+	Tags            []Tag `wire:"tagSet"`
 	InstanceTenancy string
 	IsDefault       bool
 	DNSSupport      bool `wire:"-"`
@@ -28,18 +28,18 @@ type Vpc struct {
 
 // CidrAssociation is one of a network's IPv4 ranges.
 type CidrAssociation struct {
-	AssociationID  string `wire:"associationId"`
+	AssociationId  string
 	CidrBlock      string
 	CidrBlockState AssociationState
 }
 
 // Ipv6CidrAssociation is an IPv6 range of a network or subnet.
 type Ipv6CidrAssociation struct {
-	AssociationID      string           `wire:"associationId"`
-	Ipv6CidrBlock      string           `wire:"ipv6CidrBlock"`
-	Ipv6CidrBlockState AssociationState `wire:"ipv6CidrBlockState"`
+	AssociationId      string
+	Ipv6CidrBlock      string
+	Ipv6CidrBlockState AssociationState
 	NetworkBorderGroup string
-	Ipv6Pool           string `wire:"ipv6Pool"`
+	Ipv6Pool           string
 }
 
 // AssociationState is "associated" and the like.
@@ -59,17 +59,17 @@ const (
 func newVpcKind(s *Service, w *world.World) (*kind[Vpc], error) {
 	return newKind(s, w, kind[Vpc]{
 		resource: "vpc", prefix: "vpc-", notFound: "InvalidVpcID.NotFound", word: "vpc ID",
-		id:   func(v *Vpc) string { return v.VpcID },
+		id:   func(v *Vpc) string { return v.VpcId },
 		tags: func(v *Vpc) *[]Tag { return &v.Tags },
 		filters: map[string]func(*Vpc) []string{
-			"vpc-id": one(func(v *Vpc) string { return v.VpcID }), "cidr": one(func(v *Vpc) string { return v.CidrBlock }),
-			"owner-id": one(func(v *Vpc) string { return v.OwnerID }), "state": one(func(v *Vpc) string { return v.State }),
-			"dhcp-options-id": one(func(v *Vpc) string { return v.DhcpOptionsID }), "is-default": flag(func(v *Vpc) bool { return v.IsDefault }),
+			"vpc-id": one(func(v *Vpc) string { return v.VpcId }), "cidr": one(func(v *Vpc) string { return v.CidrBlock }),
+			"owner-id": one(func(v *Vpc) string { return v.OwnerId }), "state": one(func(v *Vpc) string { return v.State }),
+			"dhcp-options-id": one(func(v *Vpc) string { return v.DhcpOptionsId }), "is-default": flag(func(v *Vpc) bool { return v.IsDefault }),
 			"cidr-block-association.cidr-block":           many(func(v *Vpc) []CidrAssociation { return v.CidrBlocks }, func(a CidrAssociation) string { return a.CidrBlock }),
-			"cidr-block-association.association-id":       many(func(v *Vpc) []CidrAssociation { return v.CidrBlocks }, func(a CidrAssociation) string { return a.AssociationID }),
+			"cidr-block-association.association-id":       many(func(v *Vpc) []CidrAssociation { return v.CidrBlocks }, func(a CidrAssociation) string { return a.AssociationId }),
 			"cidr-block-association.state":                many(func(v *Vpc) []CidrAssociation { return v.CidrBlocks }, func(a CidrAssociation) string { return a.CidrBlockState.State }),
 			"ipv6-cidr-block-association.ipv6-cidr-block": many(func(v *Vpc) []Ipv6CidrAssociation { return v.Ipv6CidrBlocks }, func(a Ipv6CidrAssociation) string { return a.Ipv6CidrBlock }),
-			"ipv6-cidr-block-association.association-id":  many(func(v *Vpc) []Ipv6CidrAssociation { return v.Ipv6CidrBlocks }, func(a Ipv6CidrAssociation) string { return a.AssociationID }),
+			"ipv6-cidr-block-association.association-id":  many(func(v *Vpc) []Ipv6CidrAssociation { return v.Ipv6CidrBlocks }, func(a Ipv6CidrAssociation) string { return a.AssociationId }),
 			"ipv6-cidr-block-association.state":           many(func(v *Vpc) []Ipv6CidrAssociation { return v.Ipv6CidrBlocks }, func(a Ipv6CidrAssociation) string { return a.Ipv6CidrBlockState.State }),
 		},
 	})
@@ -109,8 +109,8 @@ func (s *Service) createVpc(c *wire.Call, in *createVpcIn) (*vpcOut, error) {
 		return nil, wire.Errorf("VpcLimitExceeded", "The maximum number of VPCs has been reached: %d of %d.", limit, limit)
 	}
 	v := &Vpc{
-		VpcID: s.newID("vpc-"), OwnerID: s.account, State: "available", CidrBlock: cidr.String(),
-		DhcpOptionsID: s.defaultDhcp(c), InstanceTenancy: "default", Tags: tags, DNSSupport: true,
+		VpcId: s.newID("vpc-"), OwnerId: s.account, State: "available", CidrBlock: cidr.String(),
+		DhcpOptionsId: s.defaultDhcp(c), InstanceTenancy: "default", Tags: tags, DNSSupport: true,
 		CidrBlocks: []CidrAssociation{{s.newID("vpc-cidr-assoc-"), cidr.String(), AssociationState{State: "associated"}}},
 	}
 	if in.InstanceTenancy != "" {
@@ -154,7 +154,7 @@ func (s *Service) amazonIpv6(c *wire.Call) Ipv6CidrAssociation {
 }
 
 type describeVpcsIn struct {
-	VpcIDs []string `wire:"VpcId"`
+	VpcIds []string `wire:"VpcId"`
 	describe
 }
 
@@ -164,26 +164,26 @@ type describeVpcsOut struct {
 }
 
 func (s *Service) describeVpcs(c *wire.Call, in *describeVpcsIn) (*describeVpcsOut, error) {
-	rows, next, err := s.vpcs.list(c, in.VpcIDs, in.describe)
+	rows, next, err := s.vpcs.list(c, in.VpcIds, in.describe)
 	if err != nil {
 		return nil, err
 	}
 	return &describeVpcsOut{next, rows}, nil
 }
 
-type vpcIDIn struct {
-	VpcID string `wire:"VpcId,required"`
+type vpcIdIn struct {
+	VpcId string `wire:"VpcId,required"`
 }
 
-func (s *Service) deleteVpc(c *wire.Call, in *vpcIDIn) (*done, error) {
-	v, err := s.vpcs.get(c, in.VpcID)
+func (s *Service) deleteVpc(c *wire.Call, in *vpcIdIn) (*done, error) {
+	v, err := s.vpcs.get(c, in.VpcId)
 	if err != nil {
 		return nil, err
 	}
-	if s.vpcInUse(c, v.VpcID) {
-		return nil, wire.Errorf("DependencyViolation", "The vpc '%s' has dependencies and cannot be deleted.", v.VpcID)
+	if s.vpcInUse(c, v.VpcId) {
+		return nil, wire.Errorf("DependencyViolation", "The vpc '%s' has dependencies and cannot be deleted.", v.VpcId)
 	}
-	s.dropVpcDefaults(c, v.VpcID)
+	s.dropVpcDefaults(c, v.VpcId)
 	s.vpcs.remove(c, v)
 	return ok()
 }
@@ -191,14 +191,14 @@ func (s *Service) deleteVpc(c *wire.Call, in *vpcIDIn) (*done, error) {
 type boolValue struct{ Value bool }
 
 type modifyVpcAttributeIn struct {
-	VpcID              string     `wire:"VpcId,required"`
+	VpcId              string     `wire:"VpcId,required"`
 	EnableDNSHostnames *boolValue `wire:"EnableDnsHostnames"`
 	EnableDNSSupport   *boolValue `wire:"EnableDnsSupport"`
 	UsageMetrics       *boolValue `wire:"EnableNetworkAddressUsageMetrics"`
 }
 
 func (s *Service) modifyVpcAttribute(c *wire.Call, in *modifyVpcAttributeIn) (*done, error) {
-	v, err := s.vpcs.get(c, in.VpcID)
+	v, err := s.vpcs.get(c, in.VpcId)
 	if err != nil {
 		return nil, err
 	}
@@ -224,23 +224,23 @@ func (s *Service) modifyVpcAttribute(c *wire.Call, in *modifyVpcAttributeIn) (*d
 }
 
 type describeVpcAttributeIn struct {
-	VpcID     string `wire:"VpcId,required"`
+	VpcId     string `wire:"VpcId,required"`
 	Attribute string `wire:"Attribute,required"`
 }
 
 type describeVpcAttributeOut struct {
-	VpcID              string     `wire:"vpcId"`
+	VpcId              string
 	EnableDNSHostnames *boolValue `wire:"enableDnsHostnames"`
 	EnableDNSSupport   *boolValue `wire:"enableDnsSupport"`
 	UsageMetrics       *boolValue `wire:"enableNetworkAddressUsageMetrics"`
 }
 
 func (s *Service) describeVpcAttribute(c *wire.Call, in *describeVpcAttributeIn) (*describeVpcAttributeOut, error) {
-	v, err := s.vpcs.get(c, in.VpcID)
+	v, err := s.vpcs.get(c, in.VpcId)
 	if err != nil {
 		return nil, err
 	}
-	out := &describeVpcAttributeOut{VpcID: v.VpcID}
+	out := &describeVpcAttributeOut{VpcId: v.VpcId}
 	switch in.Attribute {
 	case "enableDnsHostnames":
 		out.EnableDNSHostnames = &boolValue{v.DNSHostnames}

@@ -10,20 +10,20 @@ import (
 )
 
 type associateVpcCidrIn struct {
-	VpcID                           string `wire:"VpcId,required"`
+	VpcId                           string `wire:"VpcId,required"`
 	CidrBlock                       string
 	AmazonProvidedIpv6CidrBlock     bool
 	Ipv6CidrBlockNetworkBorderGroup string
 }
 
 type vpcCidrOut struct {
-	VpcID string               `wire:"vpcId"`
+	VpcId string
 	V4    *CidrAssociation     `wire:"cidrBlockAssociation"`
 	V6    *Ipv6CidrAssociation `wire:"ipv6CidrBlockAssociation"`
 }
 
 func (s *Service) associateVpcCidr(c *wire.Call, in *associateVpcCidrIn) (*vpcCidrOut, error) {
-	v, err := s.vpcs.get(c, in.VpcID)
+	v, err := s.vpcs.get(c, in.VpcId)
 	if err != nil {
 		return nil, err
 	}
@@ -32,13 +32,13 @@ func (s *Service) associateVpcCidr(c *wire.Call, in *associateVpcCidrIn) (*vpcCi
 		return nil, wire.Errorf("InvalidParameterCombination", "Give either cidrBlock or amazonProvidedIpv6CidrBlock")
 	case in.CidrBlock == "":
 		if len(v.Ipv6CidrBlocks) >= c.Quota("ipv6-cidrs-per-vpc", 5) {
-			return nil, wire.Errorf("CidrLimitExceeded", "The maximum number of IPv6 CIDR blocks has been reached for %s.", v.VpcID)
+			return nil, wire.Errorf("CidrLimitExceeded", "The maximum number of IPv6 CIDR blocks has been reached for %s.", v.VpcId)
 		}
 		a := s.amazonIpv6(c)
 		v.Ipv6CidrBlocks = append(v.Ipv6CidrBlocks, a)
 		s.vpcs.put(c, v)
 		a.Ipv6CidrBlockState.State = "associating"
-		return &vpcCidrOut{VpcID: v.VpcID, V6: &a}, nil
+		return &vpcCidrOut{VpcId: v.VpcId, V6: &a}, nil
 	}
 	cidr, err := ipv4Range(in.CidrBlock, "InvalidVpc.Range")
 	if err != nil {
@@ -50,46 +50,46 @@ func (s *Service) associateVpcCidr(c *wire.Call, in *associateVpcCidrIn) (*vpcCi
 		}
 	}
 	if len(v.CidrBlocks) >= c.Quota("ipv4-cidrs-per-vpc", maxIpv4PerVpc) {
-		return nil, wire.Errorf("CidrLimitExceeded", "The maximum number of CIDR blocks has been reached for %s.", v.VpcID)
+		return nil, wire.Errorf("CidrLimitExceeded", "The maximum number of CIDR blocks has been reached for %s.", v.VpcId)
 	}
 	a := CidrAssociation{s.newID("vpc-cidr-assoc-"), cidr.String(), AssociationState{State: "associated"}}
 	v.CidrBlocks = append(v.CidrBlocks, a)
 	s.vpcs.put(c, v)
 	a.CidrBlockState.State = "associating"
-	return &vpcCidrOut{VpcID: v.VpcID, V4: &a}, nil
+	return &vpcCidrOut{VpcId: v.VpcId, V4: &a}, nil
 }
 
-type associationIDIn struct {
-	AssociationID string `wire:"AssociationId,required"`
+type associationIdIn struct {
+	AssociationId string `wire:"AssociationId,required"`
 }
 
-func (s *Service) disassociateVpcCidr(c *wire.Call, in *associationIDIn) (*vpcCidrOut, error) {
+func (s *Service) disassociateVpcCidr(c *wire.Call, in *associationIdIn) (*vpcCidrOut, error) {
 	for _, v := range s.vpcs.all(c) {
-		if i := slices.IndexFunc(v.CidrBlocks, func(a CidrAssociation) bool { return a.AssociationID == in.AssociationID }); i >= 0 {
+		if i := slices.IndexFunc(v.CidrBlocks, func(a CidrAssociation) bool { return a.AssociationId == in.AssociationId }); i >= 0 {
 			a := v.CidrBlocks[i]
 			if a.CidrBlock == v.CidrBlock {
-				return nil, wire.Errorf("OperationNotPermitted", "The vpc CIDR block with association ID %s may not be disassociated. It is the primary IPv4 CIDR block of the VPC", a.AssociationID)
+				return nil, wire.Errorf("OperationNotPermitted", "The vpc CIDR block with association ID %s may not be disassociated. It is the primary IPv4 CIDR block of the VPC", a.AssociationId)
 			}
-			if s.rangeInUse(c, v.VpcID, a.CidrBlock) {
-				return nil, wire.Errorf("InvalidCidrBlock.InUse", "The vpc %s currently has a subnet within CIDR block %s", v.VpcID, a.CidrBlock)
+			if s.rangeInUse(c, v.VpcId, a.CidrBlock) {
+				return nil, wire.Errorf("InvalidCidrBlock.InUse", "The vpc %s currently has a subnet within CIDR block %s", v.VpcId, a.CidrBlock)
 			}
 			v.CidrBlocks = slices.Delete(v.CidrBlocks, i, i+1)
 			s.vpcs.put(c, v)
 			a.CidrBlockState.State = "disassociating"
-			return &vpcCidrOut{VpcID: v.VpcID, V4: &a}, nil
+			return &vpcCidrOut{VpcId: v.VpcId, V4: &a}, nil
 		}
-		if i := slices.IndexFunc(v.Ipv6CidrBlocks, func(a Ipv6CidrAssociation) bool { return a.AssociationID == in.AssociationID }); i >= 0 {
+		if i := slices.IndexFunc(v.Ipv6CidrBlocks, func(a Ipv6CidrAssociation) bool { return a.AssociationId == in.AssociationId }); i >= 0 {
 			a := v.Ipv6CidrBlocks[i]
-			if s.rangeInUse(c, v.VpcID, a.Ipv6CidrBlock) {
-				return nil, wire.Errorf("InvalidCidrBlock.InUse", "The vpc %s currently has a subnet within CIDR block %s", v.VpcID, a.Ipv6CidrBlock)
+			if s.rangeInUse(c, v.VpcId, a.Ipv6CidrBlock) {
+				return nil, wire.Errorf("InvalidCidrBlock.InUse", "The vpc %s currently has a subnet within CIDR block %s", v.VpcId, a.Ipv6CidrBlock)
 			}
 			v.Ipv6CidrBlocks = slices.Delete(v.Ipv6CidrBlocks, i, i+1)
 			s.vpcs.put(c, v)
 			a.Ipv6CidrBlockState.State = "disassociating"
-			return &vpcCidrOut{VpcID: v.VpcID, V6: &a}, nil
+			return &vpcCidrOut{VpcId: v.VpcId, V6: &a}, nil
 		}
 	}
-	return nil, wire.Errorf("InvalidVpcCidrBlockAssociationID.NotFound", "The vpc CIDR block association ID '%s' does not exist", in.AssociationID)
+	return nil, wire.Errorf("InvalidVpcCidrBlockAssociationID.NotFound", "The vpc CIDR block association ID '%s' does not exist", in.AssociationId)
 }
 
 // overlap says whether the range written in text meets p.

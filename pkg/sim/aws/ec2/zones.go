@@ -54,7 +54,7 @@ type zone struct {
 	Messages           []struct{} `wire:"messageSet"`
 	RegionName         string
 	ZoneName           string
-	ZoneID             string `wire:"zoneId"`
+	ZoneId             string
 	GroupName          string
 	NetworkBorderGroup string
 	ZoneType           string
@@ -68,14 +68,14 @@ func zonesOf(region string) []*zone {
 	for i, letter := range data.letters {
 		list = append(list, &zone{
 			ZoneState: "available", OptInStatus: "opt-in-not-required", RegionName: region,
-			ZoneName: region + string(letter), ZoneID: data.short + "-az" + strconv.Itoa(i+1),
+			ZoneName: region + string(letter), ZoneId: data.short + "-az" + strconv.Itoa(i+1),
 			GroupName: region + "-zg-1", NetworkBorderGroup: region, ZoneType: "availability-zone",
 		})
 	}
 	for _, o := range data.others {
 		group := strings.TrimRight(o.name, "abcdefgh")
 		list = append(list, &zone{
-			ZoneState: "available", OptInStatus: "not-opted-in", RegionName: region, ZoneName: o.name, ZoneID: o.id,
+			ZoneState: "available", OptInStatus: "not-opted-in", RegionName: region, ZoneName: o.name, ZoneId: o.id,
 			GroupName: group, NetworkBorderGroup: group, ZoneType: o.kind, ParentZoneName: o.parent,
 		})
 	}
@@ -85,7 +85,7 @@ func zonesOf(region string) []*zone {
 // zoneByName finds a zone of the region by name or id.
 func zoneByName(region, nameOrID string) *zone {
 	for _, z := range zonesOf(region) {
-		if z.ZoneName == nameOrID || z.ZoneID == nameOrID {
+		if z.ZoneName == nameOrID || z.ZoneId == nameOrID {
 			return z
 		}
 	}
@@ -94,7 +94,7 @@ func zoneByName(region, nameOrID string) *zone {
 
 var zoneFilters = map[string]func(*zone) []string{
 	"zone-name":     one(func(z *zone) string { return z.ZoneName }),
-	"zone-id":       one(func(z *zone) string { return z.ZoneID }),
+	"zone-id":       one(func(z *zone) string { return z.ZoneId }),
 	"zone-type":     one(func(z *zone) string { return z.ZoneType }),
 	"region-name":   one(func(z *zone) string { return z.RegionName }),
 	"group-name":    one(func(z *zone) string { return z.GroupName }),
@@ -108,7 +108,7 @@ func zoneOps() map[string]wire.Handler {
 
 type describeZonesIn struct {
 	ZoneNames            []string `wire:"ZoneName"`
-	ZoneIDs              []string `wire:"ZoneId"`
+	ZoneIds              []string `wire:"ZoneId"`
 	AllAvailabilityZones bool
 	Filters              []Filter `wire:"Filter"`
 }
@@ -119,7 +119,7 @@ type describeZonesOut struct {
 
 func describeZones(c *wire.Call, in *describeZonesIn) (*describeZonesOut, error) {
 	var rows []*zone
-	wanted := append(slices.Clone(in.ZoneNames), in.ZoneIDs...)
+	wanted := append(slices.Clone(in.ZoneNames), in.ZoneIds...)
 	for _, name := range wanted {
 		z := zoneByName(c.Region, name)
 		if z == nil {

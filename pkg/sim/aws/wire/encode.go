@@ -18,13 +18,12 @@ const TimeFormat = "2006-01-02T15:04:05.000Z"
 
 // field is what a tag says of one struct field.
 type field struct {
-	index              int
-	name               string // "" when the tag has none
-	goName             string
-	required, flat     bool
-	omitEmpty, keep    bool
-	embedded           bool
-	item               string // element name of list items, "" for the dialect's
+	index           int
+	name, out       string // in requests, in answers ("" for the dialect's spelling)
+	required, flat  bool
+	omitEmpty, keep bool
+	embedded        bool
+	item            string // element name of list items, "" for the dialect's
 }
 
 var fieldCache sync.Map // reflect.Type -> []field
@@ -36,15 +35,17 @@ func fields(t reflect.Type) []field {
 	var list []field
 	for i := range t.NumField() {
 		sf := t.Field(i)
-		f := field{index: i, goName: sf.Name, embedded: sf.Anonymous}
+		f := field{index: i, embedded: sf.Anonymous}
 		tag := sf.Tag.Get("wire")
 		if tag == "-" || (!sf.IsExported() && !sf.Anonymous) {
 			continue
 		}
 		name, rest, _ := strings.Cut(tag, ",")
-		f.name = name
-		if name == "" {
+		f.name, f.out, _ = strings.Cut(name, "|")
+		if f.name == "" {
 			f.name = sf.Name
+		} else if f.out == "" && f.name != sf.Name {
+			f.out = f.name
 		}
 		for opt := range strings.SplitSeq(rest, ",") {
 			switch {
@@ -67,11 +68,11 @@ func fields(t reflect.Type) []field {
 }
 
 // Encode writes the members of the struct out as XML elements. Names come from
-// the tag `wire:"name"`, else from the Go name, with a small first letter in
-// the EC2 dialect. Nil pointers, nil slices with omitempty, zero times and
-// empty strings are left out; booleans, numbers and lists always stand, unless
-// tagged omitempty; keep lets an empty string stand too. Option item=NAME names
-// list items; flat repeats the element itself.
+// the tag `wire:"name"` or `wire:"request|answer"`, else from the Go name, with
+// a small first letter in the EC2 dialect. Nil pointers, zero times and empty
+// strings are left out; booleans, numbers and lists always stand, unless tagged
+// omitempty; keep lets an empty string stand too. Option item=NAME names list
+// items; flat repeats the element itself.
 func Encode(d Dialect, buf *bytes.Buffer, out any) {
 	v := reflect.ValueOf(out)
 	for v.Kind() == reflect.Pointer {
@@ -90,9 +91,12 @@ func encodeStruct(d Dialect, buf *bytes.Buffer, v reflect.Value) {
 			encodeStruct(d, buf, fv)
 			continue
 		}
-		name := f.name
-		if d == EC2 && name == f.goName {
-			name = strings.ToLower(name[:1]) + name[1:]
+		name := f.out
+		if name == "" {
+			name = f.name
+			if d == EC2 {
+				name = strings.ToLower(name[:1]) + name[1:]
+			}
 		}
 		encodeField(d, buf, name, fv, f)
 	}

@@ -39,7 +39,7 @@ func Page[T any](c *Call, rows []T, max int, token string, b Bounds) ([]T, strin
 	if max != 0 {
 		size = max
 	}
-	if ceiling := c.Settings.PageSize; ceiling > 0 && (size == 0 || size > ceiling) {
+	if ceiling := c.pageSize(); ceiling > 0 && (size == 0 || size > ceiling) {
 		size = ceiling
 	}
 	rest := rows[start:]
@@ -48,4 +48,11 @@ func Page[T any](c *Call, rows []T, max int, token string, b Bounds) ([]T, strin
 	}
 	next := "slipway-sim:" + strconv.Itoa(start+size)
 	return rest[:size], base64.RawURLEncoding.EncodeToString([]byte(next)), nil
+}
+
+func (c *Call) pageSize() int {
+	if c.Settings == nil {
+		return 0
+	}
+	return c.Settings.PageSize
 }

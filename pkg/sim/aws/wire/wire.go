@@ -30,7 +30,7 @@ type Call struct {
 	Body      []byte     // whole, empty for services that stream
 	Action    string     // set by Route: the operation's name
 	Params    url.Values // set by Route: what the log and fault rules see
-	Settings  *Settings
+	Settings  *Settings  // nil for work that the clock started
 }
 
 // Settings are the simulator's options that services look at.
@@ -41,8 +41,10 @@ type Settings struct {
 
 // Quota returns the limit called name, def when it is not set.
 func (c *Call) Quota(name string, def int) int {
-	if n, ok := c.Settings.Quotas[name]; ok {
-		return n
+	if c.Settings != nil {
+		if n, ok := c.Settings.Quotas[name]; ok {
+			return n
+		}
 	}
 	return def
 }
