@@ -9,7 +9,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/xml"
 	"errors"
 	"fmt"
 	"hash"
@@ -17,6 +16,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/slipway-k8s/slipway/pkg/sim/aws/restxml"
 )
 
 // body reads a request's content: chunks taken apart, hashes computed on the
@@ -247,61 +248,10 @@ func (c *call) document(must bool) ([]byte, error) {
 	return io.ReadAll(b)
 }
 
-// strictXML reads a document into out and refuses elements that out has no
-// field for, and another root than the one named.
+// strictXML reads a document into out, refusing what out has no field for.
 func strictXML(raw []byte, out any, root string) error {
-	if err := xml.Unmarshal(raw, out); err != nil {
-		return malformedXML()
-	}
-	known, err := xml.Marshal(out)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", root, err)
-	}
-	given, name, err := leaves(raw)
-	if err != nil || name != root {
-		return malformedXML()
-	}
-	kept, _, err := leaves(known)
-	if err != nil || !contains(kept, given) {
+	if err := restxml.Decode(raw, out, root); err != nil {
 		return malformedXML()
 	}
 	return nil
-}
-
-// leaves counts the element paths of a document below its root.
-func leaves(raw []byte) (map[string]int, string, error) {
-	d := xml.NewDecoder(bytes.NewReader(raw))
-	out, root := map[string]int{}, ""
-	var path []string
-	for {
-		t, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			return out, root, nil
-		}
-		if err != nil {
-			return nil, "", err
-		}
-		switch t := t.(type) {
-		case xml.StartElement:
-			if root == "" {
-				root = t.Name.Local
-			} else {
-				path = append(path, t.Name.Local)
-				out[strings.Join(path, "/")]++
-			}
-		case xml.EndElement:
-			if len(path) > 0 {
-				path = path[:len(path)-1]
-			}
-		}
-	}
-}
-
-func contains(kept, given map[string]int) bool {
-	for path, n := range given {
-		if kept[path] < n {
-			return false
-		}
-	}
-	return true
 }
