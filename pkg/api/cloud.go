@@ -146,3 +146,13 @@ func (f *cloudFacts) isOurs(key string) bool {
 	}
 	return false
 }
+
+// Name returns the cloud that the spec selects, such as "aws", or "".
+func (p CloudProvider) Name() string {
+	for _, c := range clouds {
+		if c.specOf(&p) {
+			return c.name
+		}
+	}
+	return ""
+}
