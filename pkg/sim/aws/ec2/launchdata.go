@@ -68,7 +68,7 @@ type LaunchCard struct {
 	DeleteOnTermination      *bool
 	Description              string
 	DeviceIndex              *int
-	Groups                   []string `wire:"SecurityGroupId|groupSet,omitempty"`
+	Groups                   []string `wire:"SecurityGroupId|groupSet,omitempty,item=groupId"`
 	InterfaceType            string
 	Ipv6AddressCount         *int
 	NetworkInterfaceId       string

@@ -144,8 +144,8 @@ func (s *Service) amazonIpv6(c *wire.Call) Ipv6CidrAssociation {
 			used[a.Ipv6CidrBlock] = true
 		}
 	}
-	for i := 0; ; i++ {
-		addr := [16]byte{0x26, 0x00, 0x1f, 0x16, 0x0a, byte(i >> 8), byte(i)}
+	for i := 1; ; i++ {
+		addr := [16]byte{0x26, 0x00, 0x1f, 0x16, 0x0c, byte(i >> 8), byte(i)}
 		p := netip.PrefixFrom(netip.AddrFrom16(addr), 56).String()
 		if !used[p] {
 			return Ipv6CidrAssociation{s.newID("vpc-cidr-assoc-"), p, AssociationState{State: "associated"}, c.Region, "Amazon"}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package sim_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/slipway-k8s/slipway/pkg/sim"
+	"github.com/slipway-k8s/slipway/pkg/sim/aws"
+)
+
+// TestShapes drives every operation with boto3 and walks botocore's output
+// shapes over the raw answers (pkg/sim/aws/judge says how).
+func TestShapes(t *testing.T) {
+	t.Parallel()
+	venv := os.Getenv("SLIPWAY_VENV")
+	if venv == "" {
+		if strings.Contains(os.Getenv("SLIPWAY_REQUIRE"), "moto") {
+			t.Fatal("SLIPWAY_VENV must name a Python environment with boto3")
+		}
+		t.Skip("SLIPWAY_VENV is not set")
+	}
+	s := start(t, sim.Options{Dir: t.TempDir()})
+	cmd := exec.CommandContext(t.Context(), filepath.Join(venv, "bin", "python"), filepath.Join("aws", "judge", "run.py"), s.URL())
+	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+aws.OperatorAccessKey, "AWS_SECRET_ACCESS_KEY="+aws.OperatorSecret, "PYTHONDONTWRITEBYTECODE=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
+}
+
+func start(t *testing.T, opts sim.Options) *sim.Server {
+	t.Helper()
+	s, err := sim.New(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
