@@ -99,8 +99,8 @@ func (d *decoder) decodeMap(dst reflect.Value, src any, path string) {
 	}
 	out := reflect.MakeMapWithSize(dst.Type(), len(m))
 	for _, key := range sortedKeys(m) {
-		if bad := unprintable(key); bad != "" {
-			d.fault(path, "", "a key holds the character %s, which YAML cannot carry", bad)
+		if bad := badKey(key); bad != "" {
+			d.fault(path, "", "%s", bad)
 			continue
 		}
 		elem := reflect.New(dst.Type().Elem()).Elem()
@@ -190,15 +190,28 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
-// unprintable returns the first character that YAML cannot carry unescaped, or "".
+// unprintable returns the first character that YAML does not carry unchanged, or "".
 func unprintable(s string) string {
 	for _, r := range s {
 		switch {
-		case r == '\t', r == '\n', r == '\r', r == 0x85,
+		case r == 0x2028, r == 0x2029: // line breaks to YAML 1.1
+			return fmt.Sprintf("%U", r)
+		case r == '\t', r == '\n', r == '\r',
 			r >= 0x20 && r <= 0x7e, r >= 0xa0 && r <= 0xfffd && r != 0xfeff, r >= 0x10000:
 		default:
 			return fmt.Sprintf("%U", r)
 		}
+	}
+	return ""
+}
+
+// badKey says what is wrong with the key of a map, or "".
+func badKey(key string) string {
+	if key == "<<" {
+		return "a key is <<, which YAML takes for an instruction"
+	}
+	if bad := unprintable(key); bad != "" {
+		return "a key holds the character " + bad + ", which YAML cannot carry"
 	}
 	return ""
 }

@@ -189,8 +189,8 @@ func (d *decoder) plain(v any, path string) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for _, k := range sortedKeys(v) {
-			if bad := unprintable(k); bad != "" {
-				d.fault(path, "", "a key holds the character %s, which YAML cannot carry", bad)
+			if bad := badKey(k); bad != "" {
+				d.fault(path, "", "%s", bad)
 			}
 			out[k] = d.plain(v[k], join(path, k))
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
@@ -41,8 +42,7 @@ func parse(data []byte) ([]document, Faults) {
 	var docs []document
 	var faults Faults
 	for _, part := range split(data) {
-		var v any
-		err := yaml.UnmarshalStrict(part.text, &v, useNumber)
+		v, err := parseYAML(part.text)
 		if err != nil {
 			faults = append(faults, part.explain()...)
 			continue
@@ -55,6 +55,51 @@ func parse(data []byte) ([]document, Faults) {
 		faults = Faults{{Path: "file", Message: "is empty: it holds no object"}}
 	}
 	return docs, faults
+}
+
+// parseYAML reads one document, strictly.
+func parseYAML(text []byte) (any, error) {
+	before, flow, ok := flowRoot(text)
+	if !ok {
+		var v any
+		err := yaml.UnmarshalStrict(text, &v, useNumber)
+		return v, err
+	}
+	// The parser stops behind the bracket that closes a document in flow form and
+	// would not see what follows; as the value of a key it does.
+	var v map[string]any
+	err := yaml.UnmarshalStrict(slices.Concat(before, []byte("_: "), flow), &v, useNumber)
+	if err == nil && len(v) != 1 {
+		err = errors.New("there is something behind the last bracket")
+	}
+	return v["_"], err
+}
+
+// flowRoot cuts a document that is one value in brackets before its first bracket, the
+// document marker blanked; ok is false for other documents.
+func flowRoot(text []byte) (before, flow []byte, ok bool) {
+	lead := len(text) - len(bytes.TrimLeft(text, " \t\r\n"))
+	at := lead
+	if bytes.HasPrefix(text[at:], []byte("---")) {
+		at += 3
+	}
+	for at < len(text) {
+		at += len(text[at:]) - len(bytes.TrimLeft(text[at:], " \t\r\n"))
+		if at == len(text) || text[at] != '#' {
+			break
+		}
+		end := bytes.IndexByte(text[at:], '\n')
+		if end < 0 {
+			return nil, nil, false
+		}
+		at += end
+	}
+	if at == len(text) || text[at] != '{' && text[at] != '[' {
+		return nil, nil, false
+	}
+	// The bracket's own line must start at the margin for what follows to be seen.
+	margin := bytes.LastIndexByte(text[:at], '\n') + 1
+	return bytes.Replace(text[:margin], []byte("---"), nil, 1), text[at:], true
 }
 
 func useNumber(d *json.Decoder) *json.Decoder {
@@ -103,8 +148,7 @@ func marker(line []byte, mark string) bool {
 // lines from the start of the file, and returns its complaints one by one.
 func (p part) explain() Faults {
 	padded := append(bytes.Repeat([]byte("\n"), p.line-1), p.text...)
-	var v any
-	err := yaml.UnmarshalStrict(padded, &v, useNumber)
+	_, err := parseYAML(padded)
 	if err == nil {
 		return Faults{{Path: fmt.Sprintf("line %d", p.line), Message: "is not valid YAML"}}
 	}

@@ -186,8 +186,8 @@ func (e *editor) walkMap(v reflect.Value, steps []step, path string) {
 		}
 		return
 	}
-	if bad := unprintable(key); bad != "" {
-		e.fault(path, "", "a key holds the character %s, which YAML cannot carry", bad)
+	if bad := badKey(key); bad != "" {
+		e.fault(path, "", "%s", bad)
 		return
 	}
 	e.walk(item, rest, join(path, key))
