@@ -121,7 +121,7 @@ func (s *Store) names(ctx context.Context) ([]string, error) {
 			}
 		}
 	})
-	return names, err
+	return slices.Compact(names), err // some servers repeat a folder on two pages
 }
 
 // Sweep removes what killed writers left behind in the store and is older than the

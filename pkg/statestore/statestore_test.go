@@ -34,11 +34,9 @@ func newStore(t *testing.T) (*Store, *mem.Store) {
 
 func fileStore(t *testing.T, dir string) *Store {
 	t.Helper()
-	d, err := file.New(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return New(d, options("alice"))
+	s, err := openFile(dir)
+	must(t, err)
+	return s
 }
 
 func must(t *testing.T, err error) {
@@ -353,4 +351,12 @@ func TestACancelledContextIsReported(t *testing.T) {
 	if _, err := s.Clusters(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
+}
+
+func openFile(dir string) (*Store, error) {
+	d, err := file.New(dir)
+	if err != nil {
+		return nil, err
+	}
+	return New(d, options("alice")), nil
 }

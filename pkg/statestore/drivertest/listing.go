@@ -54,8 +54,9 @@ func testListPages(t *testing.T, h Harness) {
 	}
 }
 
-func testListPrefixes(t *testing.T, h Harness) {
-	s := h.New(t)
+// fillClusters makes 25 folders of two objects each, and one object beside them.
+func fillClusters(t *testing.T, s driver.Store) []string {
+	t.Helper()
 	var clusters []string
 	for i := range 25 {
 		name := fmt.Sprintf("c%02d.example.com/", i)
@@ -64,14 +65,33 @@ func testListPrefixes(t *testing.T, h Harness) {
 		create(t, s, name+"nodes/a/b.yaml", "x")
 	}
 	create(t, s, "readme", "x")
-	for _, limit := range []int{0, 1, 7} {
-		keys, prefixes, _, err := all(t.Context(), s, "", driver.ListOptions{Shallow: true, Limit: limit})
+	return clusters
+}
+
+func testListPrefixPages(t *testing.T, h Harness) {
+	s := h.New(t)
+	clusters := fillClusters(t, s)
+	for _, limit := range []int{1, 7, 25} {
+		keys, prefixes, pages, err := all(t.Context(), s, "", driver.ListOptions{Shallow: true, Limit: limit})
 		must(t, "list", err)
 		if !slices.Equal(prefixes, clusters) || !slices.Equal(keys, []string{"readme"}) {
 			t.Fatalf("limit %d: got %q and %q", limit, prefixes, keys)
 		}
+		if pages < 26/limit {
+			t.Fatalf("limit %d: %d pages", limit, pages)
+		}
 	}
-	keys, prefixes, _, err := all(t.Context(), s, "c07.example.com/", driver.ListOptions{Shallow: true})
+}
+
+func testListPrefixes(t *testing.T, h Harness) {
+	s := h.New(t)
+	clusters := fillClusters(t, s)
+	keys, prefixes, _, err := all(t.Context(), s, "", driver.ListOptions{Shallow: true})
+	must(t, "list", err)
+	if !slices.Equal(prefixes, clusters) || !slices.Equal(keys, []string{"readme"}) {
+		t.Fatalf("got %q and %q", prefixes, keys)
+	}
+	keys, prefixes, _, err = all(t.Context(), s, "c07.example.com/", driver.ListOptions{Shallow: true})
 	must(t, "list", err)
 	if !slices.Equal(prefixes, []string{"c07.example.com/nodes/", "c07.example.com/revisions/"}) || len(keys) != 0 {
 		t.Fatalf("got %q and %q", prefixes, keys)

@@ -152,6 +152,9 @@ func testDenied(t *testing.T, h Harness) {
 	}
 	s := h.New(t)
 	v := create(t, s, "demo/k", "x")
+	// What a driver proves at its first write is proven before the rights go.
+	v, err := s.PutIfMatch(t.Context(), "demo/k", []byte("y"), v)
+	must(t, "replace", err)
 	h.Deny(t, s)
 	calls := map[string]func() error{
 		"get":     func() error { _, err := s.Get(t.Context(), "demo/k"); return err },

@@ -14,10 +14,11 @@ import (
 	"github.com/slipway-k8s/slipway/pkg/statestore/driver"
 	"github.com/slipway-k8s/slipway/pkg/statestore/file"
 	"github.com/slipway-k8s/slipway/pkg/statestore/mem"
+	"github.com/slipway-k8s/slipway/pkg/statestore/s3"
 )
 
 // Schemes are the supported kinds of store, with an example of each.
-var Schemes = []string{"file:///path", "mem://name"}
+var Schemes = []string{"s3://bucket/prefix", "file:///path", "mem://name"}
 
 // Options are what drivers share.
 type Options struct {
@@ -27,7 +28,7 @@ type Options struct {
 // Open returns the driver for a URL such as "s3://bucket/prefix" or "file:///path"; a
 // path without a scheme is a folder. It opens for reading: nothing is written before
 // the first write. A scheme or URL that is not supported is driver.ErrInvalid.
-func Open(_ context.Context, raw string, _ Options) (driver.Store, error) {
+func Open(ctx context.Context, raw string, o Options) (driver.Store, error) {
 	if filepath.IsAbs(raw) || strings.HasPrefix(raw, "./") || strings.HasPrefix(raw, "../") {
 		return file.New(raw)
 	}
@@ -41,6 +42,8 @@ func Open(_ context.Context, raw string, _ Options) (driver.Store, error) {
 			Hint: "the URL holds credentials; give them in the environment or a profile instead"}
 	}
 	switch u.Scheme {
+	case "s3":
+		return s3.Open(ctx, u, s3.Options{Logger: o.Logger})
 	case "file":
 		return file.Open(u)
 	case "mem":
