@@ -62,6 +62,8 @@ type Cloud struct {
 	now    func() time.Time
 	who    *caller
 
+	catalogue *catalogue
+
 	mu     sync.Mutex
 	survey *survey // of the graph that was lowered last
 }
@@ -84,7 +86,7 @@ func Open(ctx context.Context, o Options) (*Cloud, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open AWS in %s: %w", o.Region, err)
 	}
-	return &Cloud{
+	c := &Cloud{
 		region: o.Region, cluster: o.Cluster, uid: o.UID,
 		ec2:     ec2.NewFromConfig(cfg),
 		scaling: autoscaling.NewFromConfig(cfg),
@@ -93,7 +95,9 @@ func Open(ctx context.Context, o Options) (*Cloud, error) {
 		route53: route53.NewFromConfig(cfg),
 		sts:     sts.NewFromConfig(cfg),
 		ledger:  o.Ledger, log: o.Logger, now: o.Now, who: who,
-	}, nil
+	}
+	c.catalogue = newCatalogue(c.ec2)
+	return c, nil
 }
 
 // Whoami asks STS who the credentials belong to.

@@ -32,8 +32,15 @@ type lowerStep struct {
 // lowerSteps is the order of the work; each step may use what earlier ones built.
 func lowerSteps() []lowerStep {
 	return []lowerStep{
-		{"network", lowerNetwork},   // VPC, subnets, ways in and out
-		{"firewall", lowerFirewall}, // security groups and their rules
+		{"network", lowerNetwork},       // VPC, subnets, ways in and out
+		{"firewall", lowerFirewall},     // security groups and their rules
+		{"DNS zone", lowerZone},         // looked up: it exists
+		{"identities", lowerIdentities}, // roles, policies, instance profiles
+		{"SSH keys", lowerKeys},
+		{"volumes", lowerVolumes},     // etcd members' disks
+		{"endpoints", lowerEndpoints}, // load balancers, target groups, listeners
+		{"records", lowerRecords},     // DNS names
+		{"groups", lowerPools},        // launch templates and auto scaling groups
 	}
 }
 
@@ -54,11 +61,13 @@ type built struct {
 	ownSubnets map[string]*Subnet
 	gateway    *InternetGateway          // nil without public subnets of our own
 	groupOf    map[string]*SecurityGroup // by partyKey or roleKey
+	builtMachines
 }
 
 func newBuilt() built {
 	return built{
 		subnets: map[string]placed{}, ownSubnets: map[string]*Subnet{}, groupOf: map[string]*SecurityGroup{},
+		builtMachines: newBuiltMachines(),
 	}
 }
 

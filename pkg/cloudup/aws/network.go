@@ -51,7 +51,7 @@ func (s *survey) networkRemovables() []removable {
 		{kind: "subnet", list: s.subnets.leftovers, remove: s.removeSubnet, after: []string{"natgateway", "autoscalinggroup", "loadbalancer"}},
 		{kind: "routetable", list: s.tables.leftovers, remove: s.removeTable, after: []string{"subnet", "natgateway"}},
 		{kind: "internetgateway", list: s.gateways.leftovers, remove: s.removeGateway, after: []string{"natgateway", "address", "autoscalinggroup", "loadbalancer"}},
-		{kind: "vpc", list: s.vpcs.leftovers, remove: s.removeVPC, after: []string{"subnet", "routetable", "internetgateway", "securitygroup"}},
+		{kind: "vpc", list: s.vpcs.leftovers, remove: s.removeVPC, after: []string{"subnet", "routetable", "internetgateway", "securitygroup", "zone-association"}},
 		{kind: "dhcpoptions", list: s.dhcp.leftovers, remove: s.removeDHCP, after: []string{"vpc"}},
 	}
 }

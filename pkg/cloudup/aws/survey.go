@@ -20,11 +20,13 @@ type survey struct {
 	labels map[string]string // the user's cloudLabels
 
 	networkKinds
+	*machineKinds
 }
 
 func newSurvey(c *Cloud, g *tasks.Graph) *survey {
 	s := &survey{Cloud: c, graph: g, begun: c.now()}
 	s.networkKinds = newNetworkKinds(s)
+	s.machineKinds = newMachineKinds(s)
 	return s
 }
 
@@ -39,5 +41,5 @@ func (s *survey) token(r *resource) string {
 // removables lists how each kind is removed. The order among kinds stands in their
 // after fields.
 func (s *survey) removables() []removable {
-	return s.networkRemovables()
+	return append(s.machineRemovables(), s.networkRemovables()...)
 }
