@@ -3,16 +3,46 @@
 package sim
 
 import (
+	"path/filepath"
+
 	"github.com/slipway-k8s/slipway/pkg/sim/aws"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/ec2"
+	"github.com/slipway-k8s/slipway/pkg/sim/aws/elbv2"
+	"github.com/slipway-k8s/slipway/pkg/sim/aws/iam"
+	"github.com/slipway-k8s/slipway/pkg/sim/aws/route53"
+	"github.com/slipway-k8s/slipway/pkg/sim/aws/s3"
+	"github.com/slipway-k8s/slipway/pkg/sim/aws/sts"
 )
 
-// addServices is the one list of the simulated AWS services.
-func addServices(cloud *aws.Cloud, opts Options) error {
+// addServices is the one list of the simulated AWS services. It returns the
+// one that keeps files of its own, to be closed with the server.
+func addServices(cloud *aws.Cloud, opts Options) (*s3.Server, error) {
 	compute, err := ec2.New(cloud.World, ec2.Options{Account: aws.Account, Rand: opts.Rand})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	cloud.Register(compute)
-	return nil
+	people, err := iam.New(cloud.World, iam.Options{Account: aws.Account, Rand: opts.Rand})
+	if err != nil {
+		return nil, err
+	}
+	compute.SetProfiles(people)
+	tokens, err := sts.New(cloud.World, people, sts.Options{Account: aws.Account, Rand: opts.Rand})
+	if err != nil {
+		return nil, err
+	}
+	cloud.SetCredentials(tokens)
+	balancers, err := elbv2.New(cloud.World, compute, elbv2.Options{Account: aws.Account, Rand: opts.Rand})
+	if err != nil {
+		return nil, err
+	}
+	names, err := route53.New(cloud.World, compute, route53.Options{Rand: opts.Rand})
+	if err != nil {
+		return nil, err
+	}
+	objects, err := s3.New(filepath.Join(opts.Dir, "s3"), s3.Options{Account: aws.Account, Now: opts.Clock, Log: opts.Logger})
+	if err != nil {
+		return nil, err
+	}
+	cloud.Register(compute, people, tokens, balancers, names, objects)
+	return objects, nil
 }

@@ -35,6 +35,7 @@ type Server struct {
 	aws      *aws.Cloud
 	world    *world.World
 	calls    *os.File
+	objects  io.Closer // S3's files
 	http     *http.Server
 	listener net.Listener
 	started  time.Time
@@ -62,7 +63,7 @@ func New(opts Options) (*Server, error) {
 	}
 	s := &Server{opts: opts, world: w, calls: calls, done: make(chan error, 1)}
 	s.aws = aws.New(w, aws.Options{Logger: opts.Logger, Clock: opts.Clock, Rand: opts.Rand, Log: calls})
-	if err := addServices(s.aws, opts); err != nil {
+	if s.objects, err = addServices(s.aws, opts); err != nil {
 		return nil, errors.Join(err, w.Close(), calls.Close())
 	}
 	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(opts.Logger.Handler(), slog.LevelDebug)}
@@ -96,20 +97,26 @@ func (s *Server) URL() string { return "http://" + s.Addr() }
 // AWS is the simulated AWS, for tests that turn its faults and read its log.
 func (s *Server) AWS() *aws.Cloud { return s.aws }
 
-// Close lets calls in flight end (for at most five seconds), and writes the worlds.
+// grace is how long Close waits for calls in flight; they take milliseconds, and
+// what is left after it are connections that clients opened and never used.
+const grace = time.Second
+
+// Close lets calls in flight end and writes the worlds.
 func (s *Server) Close() error {
 	var errs []error
 	if s.listener != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), grace)
 		defer cancel()
-		if err := s.http.Shutdown(ctx); err != nil {
-			errs = append(errs, fmt.Errorf("stop serving: %w", err), s.http.Close())
+		if err := s.http.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
+			errs = append(errs, s.http.Close())
+		} else if err != nil {
+			errs = append(errs, fmt.Errorf("stop serving: %w", err))
 		}
 		if err := <-s.done; !errors.Is(err, http.ErrServerClosed) {
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(append(errs, s.world.Close(), s.calls.Close())...)
+	return errors.Join(append(errs, s.world.Close(), s.objects.Close(), s.calls.Close())...)
 }
 
 // ServeHTTP gives control calls to the control API and the rest to the clouds.
