@@ -33,7 +33,7 @@ verify: test race demo ## what CI runs
 
 .PHONY: bench
 bench: build venv ## calls, time, CPU and memory against the simulated cloud and moto
-	SLIPWAY_VENV=$(VENV) scripts/bench.sh bin
+	SLIPWAY_VENV=$(VENV) go run ./scripts/bench -bin bin
 
 .PHONY: golden
 golden: ## rewrite the golden files

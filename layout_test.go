@@ -59,17 +59,17 @@ var fenced = []struct {
 	{
 		modules: []string{"github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go"},
 		folders: []string{"pkg/cloudup/aws", "pkg/statestore/s3"},
-		testing: []string{"pkg/sim/aws", "pkg/internal"},
+		testing: []string{"pkg/sim/aws", "internal"},
 	},
 	{
 		modules: []string{"google.golang.org/api", "cloud.google.com/go"},
 		folders: []string{"pkg/cloudup/gce", "pkg/statestore/gcs"},
-		testing: []string{"pkg/sim/gce", "pkg/internal"},
+		testing: []string{"pkg/sim/gce", "internal"},
 	},
 	{
 		modules: []string{"github.com/digitalocean/godo"},
 		folders: []string{"pkg/cloudup/digitalocean"},
-		testing: []string{"pkg/sim/digitalocean", "pkg/internal"},
+		testing: []string{"pkg/sim/digitalocean", "internal"},
 	},
 	{modules: []string{"github.com/spf13/cobra", "github.com/spf13/pflag"}, folders: []string{"cmd"}},
 	{modules: []string{"github.com/hashicorp/hcl"}, folders: []string{"pkg/terraform"}},
@@ -84,7 +84,7 @@ var unreachable = []struct{ from, to, why string }{
 }
 
 // testOnly folders are imported by tests and by no program.
-var testOnly = []string{"pkg/internal", "pkg/cloudup/cloudtest", "pkg/statestore/drivertest"}
+var testOnly = []string{"internal", "pkg/cloudup/cloudtest", "pkg/statestore/drivertest"}
 
 const (
 	maxFile    = 400 // lines

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-k8s/slipway/pkg/cluster"
+)
+
+func newDelete(a *app) *cobra.Command {
+	return parent("delete", "Delete a cluster or an instance group", newDeleteCluster(a), newDeleteGroup(a))
+}
+
+func newDeleteCluster(a *app) *cobra.Command {
+	f := &updateFlags{}
+	var unregister bool
+	cmd := &cobra.Command{
+		Use: "cluster [NAME]", Short: "Delete everything that a cluster owns", Args: maxArgs(1),
+		Long: `Delete every cloud object that the cluster owns, found by ownership and never by name,
+then its objects in the store. Shared networks lose only the marks that Slipway put on
+them. The history of the spec stays in the store. Without --yes only the plan is shown.`,
+		Example:           "  slipway delete cluster demo.example.com\n  slipway delete cluster demo.example.com --yes",
+		ValidArgsFunction: a.completeClusters,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			d, err := a.deps(ctx)
+			if err != nil {
+				return err
+			}
+			name, err := a.clusterName(ctx, d, args)
+			if err != nil {
+				return err
+			}
+			if unregister {
+				return a.unregister(cmd, d, name, f.yes)
+			}
+			err = f.run(ctx, a, name, "delete cluster", func(o cluster.UpdateOptions) (*cluster.Result, error) {
+				return cluster.Delete(ctx, d, o)
+			})
+			if err == nil && f.yes {
+				_, err = fmt.Fprintf(a.Out, "Deleted cluster %s.\n", name)
+			}
+			return err
+		},
+	}
+	f.bind(cmd)
+	cmd.Flags().BoolVar(&unregister, "unregister", false, "only forget the cluster in the store; the cloud is left as it is")
+	return cmd
+}
+
+func (a *app) unregister(cmd *cobra.Command, d cluster.Deps, name string, yes bool) error {
+	if !yes {
+		_, err := fmt.Fprintf(a.Out, "This forgets cluster %s and its keys, and leaves its cloud objects running. To do it, add --yes.\n", name)
+		return err
+	}
+	if err := cluster.Unregister(cmd.Context(), d, name); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(a.Out, "Forgot cluster %s.\n", name)
+	return err
+}
+
+func newDeleteGroup(a *app) *cobra.Command {
+	f := &updateFlags{}
+	cmd := &cobra.Command{
+		Use: "instancegroup GROUP", Aliases: []string{"ig"}, Short: "Delete an instance group and its machines", Args: exactArgs(1),
+		Long: `Plan the cluster without one of its groups; with --yes that spec is stored as a new
+revision and applied, with whatever else is pending.`,
+		Example:           "  slipway delete instancegroup nodes-us-east-1a --cluster demo.example.com --yes",
+		ValidArgsFunction: a.completeGroups,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			d, err := a.deps(ctx)
+			if err != nil {
+				return err
+			}
+			name, err := a.clusterName(ctx, d, nil)
+			if err != nil {
+				return err
+			}
+			verb := "delete instancegroup " + args[0] + " --cluster"
+			return f.run(ctx, a, name, verb, func(o cluster.UpdateOptions) (*cluster.Result, error) {
+				return cluster.DeleteGroup(ctx, d, args[0], o)
+			})
+		},
+	}
+	a.addClusterFlag(cmd)
+	f.bind(cmd)
+	return cmd
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+func newUnlock(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "unlock [NAME]", Short: "Remove the lock of a cluster whose holder no longer runs", Args: maxArgs(1),
+		Long: `Remove a cluster's lock. A holder that still runs notices and stops before its next
+batch of calls.`,
+		Example:           "  slipway unlock demo.example.com",
+		ValidArgsFunction: a.completeClusters,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			d, err := a.deps(ctx)
+			if err != nil {
+				return err
+			}
+			name, err := a.clusterName(ctx, d, args)
+			if err != nil {
+				return err
+			}
+			was, err := d.Store.Unlock(ctx, name)
+			if err != nil {
+				return err
+			}
+			if was == nil {
+				_, err = fmt.Fprintf(a.Out, "Cluster %s was not locked.\n", name)
+				return err
+			}
+			_, err = fmt.Fprintf(a.Out, "Removed the lock of cluster %s, held by %s.\n", name, was)
+			return err
+		},
+	}
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/slipway-k8s/slipway/pkg/cluster"
+	"github.com/slipway-k8s/slipway/pkg/tasks"
+)
+
+// updateFlags is the flags of every verb that plans and applies.
+type updateFlags struct {
+	yes, detailed bool
+	output        string
+	allowDataLoss []string
+	workers       int
+	all           bool
+	planOut, plan string // files
+	lockWait      time.Duration
+}
+
+func newUpdate(a *app) *cobra.Command {
+	return parent("update", "Make the cloud as the spec says", newUpdateCluster(a))
+}
+
+func newUpdateCluster(a *app) *cobra.Command {
+	f := &updateFlags{}
+	cmd := &cobra.Command{
+		Use: "cluster [NAME]", Short: "Plan what the spec changes in the cloud and, with --yes, apply it", Args: maxArgs(1),
+		Long: `Read the newest revision of the spec and the cloud, and show what would be created,
+updated, replaced and deleted. Nothing is changed without --yes.`,
+		Example: `  slipway update cluster demo.example.com
+  slipway update cluster demo.example.com --detailed-exitcode -o json
+  slipway update cluster demo.example.com --yes`,
+		ValidArgsFunction: a.completeClusters,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d, err := a.deps(cmd.Context())
+			if err != nil {
+				return err
+			}
+			name, err := a.clusterName(cmd.Context(), d, args)
+			if err != nil {
+				return err
+			}
+			return f.execute(cmd.Context(), a, d, name)
+		},
+	}
+	f.bind(cmd)
+	return cmd
+}
+
+// bind adds the flags of a verb that plans and applies.
+func (f *updateFlags) bind(cmd *cobra.Command) {
+	f.bindPlan(cmd)
+	fl := cmd.Flags()
+	fl.BoolVarP(&f.yes, "yes", "y", false, "apply the plan")
+	fl.StringArrayVar(&f.allowDataLoss, "allow-data-loss", nil, "`ID` of an object that holds data and may be deleted (repeatable)")
+	fl.StringVar(&f.plan, "plan", "", "apply exactly the plan in `FILE`, or refuse, naming what moved")
+	fl.DurationVar(&f.lockWait, "lock-wait", 0, "how long to wait while another run holds the cluster's lock")
+}
+
+// bindPlan adds the flags of a verb that only plans.
+func (f *updateFlags) bindPlan(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVarP(&f.output, "output", "o", "text", "form of the plan: text or json")
+	fl.BoolVar(&f.detailed, "detailed-exitcode", false, "exit 2 when changes are pending, 0 when there are none")
+	fl.StringVar(&f.planOut, "plan-out", "", "also write the plan to `FILE`, for review and --plan")
+	fl.IntVar(&f.workers, "workers", 0, "calls at a time (default 16)")
+	fl.BoolVar(&f.all, "all", false, "also show what is unchanged")
+}
+
+func (f *updateFlags) execute(ctx context.Context, a *app, d cluster.Deps, name string) error {
+	return f.run(ctx, a, name, "update cluster", func(o cluster.UpdateOptions) (*cluster.Result, error) {
+		return cluster.Update(ctx, d, o)
+	})
+}
+
+// run plans with op, shows the plan and, with --yes, its apply.
+func (f *updateFlags) run(ctx context.Context, a *app, name, verb string, op func(cluster.UpdateOptions) (*cluster.Result, error)) error {
+	if f.output != "text" && f.output != "json" {
+		return &usageError{fmt.Errorf("--output is %q; it takes text or json", f.output)}
+	}
+	if f.yes && f.detailed {
+		return &usageError{fmt.Errorf("--detailed-exitcode is for a plan; leave out --yes")}
+	}
+	o := cluster.UpdateOptions{
+		Name: name, Yes: f.yes, AllowDataLoss: f.allowDataLoss, Workers: f.workers, LockWait: f.lockWait,
+		Show: func(p *tasks.Plan) error { return f.present(a, p) }, Reporter: a.reporter(),
+		Command: "slipway " + verb + " " + name,
+	}
+	if f.plan != "" {
+		saved, err := a.readPlan(f.plan)
+		if err != nil {
+			return err
+		}
+		o.Saved = saved
+	}
+	result, err := op(o)
+	switch {
+	case err != nil:
+		return err
+	case f.yes:
+		return nil
+	case f.detailed && result.Plan.Pending():
+		return errChanges
+	case result.Plan.Pending() && f.output == "text" && verb != "diff":
+		_, err := fmt.Fprintf(a.Out, "\nNothing was changed. To apply: slipway %s %s --yes%s\n", verb, name, f.lossFlags(result.Plan))
+		return err
+	}
+	return nil
+}
+
+// present shows a plan and, where that was asked for, saves it.
+func (f *updateFlags) present(a *app, p *tasks.Plan) error {
+	if err := f.show(a, p); err != nil || f.planOut == "" {
+		return err
+	}
+	data, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return fmt.Errorf("save the plan: %w", err)
+	}
+	if err := os.WriteFile(f.planOut, append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("save the plan: %w", err)
+	}
+	return nil
+}
+
+// lossFlags names what an apply of the plan would need besides --yes.
+func (f *updateFlags) lossFlags(p *tasks.Plan) string {
+	if p.Header.Verb == "delete cluster" {
+		return ""
+	}
+	var b strings.Builder
+	for _, item := range p.Items {
+		if item.Data && (item.Action == tasks.Delete || item.Action == tasks.Replace) {
+			b.WriteString(" --allow-data-loss " + string(item.ID))
+		}
+	}
+	return b.String()
+}
+
+func (f *updateFlags) show(a *app, p *tasks.Plan) error {
+	if f.output == "json" {
+		enc := json.NewEncoder(a.Out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(p)
+	}
+	return p.Text(a.Out, tasks.TextOptions{Color: a.isTerminal(a.Out), All: f.all, Width: a.width()})
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/slipway-k8s/slipway/pkg/statestore"
+	"github.com/slipway-k8s/slipway/pkg/tasks"
+)
+
+// releaseTime bounds the release of a lock after an interrupt.
+const releaseTime = 10 * time.Second
+
+// locked runs an operation, under the cluster's lock when it will change something.
+// The guard that run gets says whether the lock is still ours.
+func (d Deps) locked(ctx context.Context, o UpdateOptions,
+	run func(ctx context.Context, guard func(context.Context) error) (*Result, error)) (result *Result, err error) {
+	if !o.Yes {
+		return run(ctx, func(context.Context) error { return nil })
+	}
+	lock, err := d.lock(ctx, o.Name, o.Command, o.LockWait)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		// An interrupt must not leave the lock behind.
+		release, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+		defer cancel()
+		err = errors.Join(err, lock.Release(release))
+	}()
+	return run(ctx, lock.Check)
+}
+
+// lockPoll is how often a run that waits for a lock looks again.
+const lockPoll = time.Second
+
+// lock takes a cluster's lock, waiting for another holder up to wait.
+func (d Deps) lock(ctx context.Context, name, command string, wait time.Duration) (*statestore.Lock, error) {
+	deadline := d.now().Add(wait)
+	for {
+		lock, err := d.Store.Lock(ctx, name, statestore.LockInfo{Command: command})
+		var locked *statestore.LockedError
+		if !errors.As(err, &locked) || !d.now().Before(deadline) {
+			return lock, err
+		}
+		d.Logger.Info("waiting for the lock", "cluster", name, "holder", locked.Holder.String())
+		select {
+		case <-d.Clock.After(lockPoll):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// MovedError says that the world is no longer as a saved plan saw it.
+type MovedError struct{ Moved []string }
+
+// Error names what moved.
+func (e *MovedError) Error() string {
+	return "the saved plan no longer holds; nothing was changed. Since it was made:\n  " + strings.Join(e.Moved, "\n  ")
+}
+
+// sameAsSaved refuses a saved plan that a fresh one differs from.
+func sameAsSaved(saved, now *tasks.Plan) error {
+	var moved []string
+	for _, m := range saved.Moved(now) {
+		moved = append(moved, m.String())
+	}
+	if len(moved) > 0 {
+		return &MovedError{Moved: moved}
+	}
+	return nil
+}
+
+// DataLossError names the objects that hold data and would be deleted.
+type DataLossError struct{ Objects []tasks.ID }
+
+// Error lists the objects and how to allow each.
+func (e *DataLossError) Error() string {
+	var b strings.Builder
+	b.WriteString("this plan deletes objects that hold data; nothing was changed. Allow each by name:")
+	for _, id := range e.Objects {
+		fmt.Fprintf(&b, "\n  --allow-data-loss %s", id)
+	}
+	return b.String()
+}
+
+// refuseDataLoss stops a plan that deletes or replaces data without a yes by name.
+func refuseDataLoss(p *tasks.Plan, allowed []string) error {
+	var lost []tasks.ID
+	for _, item := range p.Items {
+		gone := item.Action == tasks.Delete || item.Action == tasks.Replace
+		if item.Data && gone && !slices.Contains(allowed, string(item.ID)) {
+			lost = append(lost, item.ID)
+		}
+	}
+	if len(lost) > 0 {
+		return &DataLossError{Objects: lost}
+	}
+	return nil
+}

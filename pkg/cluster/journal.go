@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/slipway-k8s/slipway/pkg/statestore"
+	"github.com/slipway-k8s/slipway/pkg/tasks"
+)
+
+// storeJournal writes what a run is about to do, and then what came of it, as numbered
+// segments of the store. A segment is never changed.
+type storeJournal struct {
+	store   *statestore.Store
+	cluster string
+	run     string
+	now     func() time.Time
+	verb    string
+
+	mu   sync.Mutex
+	next int
+}
+
+var _ tasks.Journal = (*storeJournal)(nil)
+
+func newJournal(d Deps, cluster string, h tasks.Header) *storeJournal {
+	start := d.now()
+	return &storeJournal{store: d.Store, cluster: cluster, now: d.now, verb: h.Verb,
+		run: fmt.Sprintf("%s-r%d", start.Format("20060102T150405.000000000"), h.Revision)}
+}
+
+// segment is one object of the journal.
+type segment struct {
+	Verb    string          `json:"verb"`
+	When    time.Time       `json:"when"`
+	Intents []intent        `json:"intents,omitempty"`
+	Results []tasks.Outcome `json:"results,omitempty"`
+}
+
+type intent struct {
+	ID     tasks.ID     `json:"id"`
+	Action tasks.Action `json:"action"`
+}
+
+// Intent writes a batch's intents before its first call.
+func (j *storeJournal) Intent(ctx context.Context, batch []tasks.Item) error {
+	s := segment{Verb: j.verb, When: j.now()}
+	for _, item := range batch {
+		s.Intents = append(s.Intents, intent{item.ID, item.Action})
+	}
+	return j.write(ctx, s)
+}
+
+// Result writes what came of tasks.
+func (j *storeJournal) Result(ctx context.Context, results []tasks.Outcome) error {
+	return j.write(ctx, segment{Verb: j.verb, When: j.now(), Results: results})
+}
+
+func (j *storeJournal) write(ctx context.Context, s segment) error {
+	data, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("write the journal of cluster %s: %w", j.cluster, err)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.next++
+	return j.store.AppendJournal(ctx, j.cluster, j.run, j.next, data)
+}
+
+// logOperation adds an apply to the cluster's audit log.
+func (d Deps) logOperation(ctx context.Context, name string, h tasks.Header, began time.Time, s tasks.Summary, failure error) error {
+	op := statestore.Operation{When: began, Who: d.Who, Host: d.Host, Tool: d.Tool, Command: h.Verb, Revision: h.Revision, Result: "succeeded"}
+	switch {
+	case s.Interrupted:
+		op.Result = "interrupted"
+	case failure != nil:
+		op.Result, op.Detail = "failed", fmt.Sprintf("%d tasks failed, %d skipped", len(s.Failed), len(s.Skipped))
+	}
+	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+	defer cancel()
+	return d.Store.LogOperation(write, name, op)
+}
+
+// tellLastRun warns in a plan that is to be applied of what the last run left undone.
+func (d Deps) tellLastRun(ctx context.Context, plan *tasks.Plan, o UpdateOptions) error {
+	if !o.Yes {
+		return nil
+	}
+	runs, err := d.Store.JournalRuns(ctx, o.Name)
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	segments, err := d.Store.Journal(ctx, o.Name, runs[len(runs)-1])
+	if err != nil {
+		return err
+	}
+	text, err := unfinished(segments)
+	if err == nil && text != "" {
+		plan.Warnings = append(plan.Warnings, tasks.Warning{Text: text})
+	}
+	return err
+}
+
+// unfinished reads a run's journal and says what it began and did not end, or "".
+func unfinished(segments []statestore.Segment) (string, error) {
+	open := map[tasks.ID]tasks.Action{}
+	var failed []string
+	var verb string
+	for _, raw := range segments {
+		var s segment
+		if err := json.Unmarshal(raw.Content, &s); err != nil {
+			return "", fmt.Errorf("journal segment %d: %w", raw.Number, err)
+		}
+		verb = s.Verb
+		for _, i := range s.Intents {
+			open[i.ID] = i.Action
+		}
+		for _, r := range s.Results {
+			delete(open, r.ID)
+			if r.Error != "" {
+				failed = append(failed, string(r.ID))
+			}
+		}
+	}
+	var begun []string
+	for id, action := range open {
+		begun = append(begun, fmt.Sprintf("%s %s", action, id))
+	}
+	slices.Sort(begun)
+	switch {
+	case len(begun) > 0:
+		return fmt.Sprintf("The last run (%s) was cut off while it did: %s. This run looks at what came of that and goes on.", verb, strings.Join(begun, ", ")), nil
+	case len(failed) > 0:
+		return fmt.Sprintf("The last run (%s) failed at: %s. This run goes on from there.", verb, strings.Join(failed, ", ")), nil
+	}
+	return "", nil
+}
