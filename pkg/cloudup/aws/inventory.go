@@ -15,6 +15,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
+
+	"github.com/slipway-k8s/slipway/pkg/tasks"
 )
 
 // owned is one object in the cloud that carries our UID.
@@ -139,7 +141,11 @@ func (i *inventory[T]) makeOnce(ctx context.Context, key string, create func(ctx
 			return o.ID, nil
 		}
 	}
-	return create(ctx)
+	id, err := create(ctx)
+	if again && is(err, "InvalidSubnet.Conflict", "InvalidGroup.Duplicate", "Resource.AlreadyAssociated") {
+		err = tasks.Retry(err) // with an object of ours, that lists do not show yet
+	}
+	return id, err
 }
 
 // leftover is an owned object that no wanted task claimed.

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/slipway-k8s/slipway/pkg/tasks"
 )
 
@@ -25,46 +27,77 @@ type removable struct {
 }
 
 // Removals adds the removal of every object that this cluster owns and that no wanted
-// task claimed.
+// task claimed, and tells of what is shared and stays.
 func (c *Cloud) Removals(ctx context.Context, g *tasks.Graph) error {
 	s := c.surveyOf(g)
 	kinds := s.removables()
+	left, err := leftoversOf(ctx, kinds)
+	if err != nil {
+		return err
+	}
 	made := map[string][]*Removal{}
-	for _, k := range kinds {
-		left, err := k.list(ctx)
-		if err != nil {
-			return err
-		}
-		taken := map[tasks.ID]bool{}
-		for _, l := range left {
-			id := taskID(k.kind, strings.TrimSuffix(l.Key, retired))
-			if l.Key == "" || g.Task(id) != nil || taken[id] {
-				id = taskID(k.kind, strings.Trim(l.Key+"/"+l.ID, "/"))
-			}
-			taken[id] = true
-			made[k.kind] = append(made[k.kind], &Removal{id: id, left: l, kind: k})
-		}
+	for i, k := range kinds {
+		made[k.kind] = removalsOf(g, k, left[i])
 	}
 	releases, err := s.releases(ctx)
 	if err != nil {
 		return err
 	}
+	kept, err := s.keptVPCs(ctx, made)
+	if err != nil {
+		return err
+	}
+	var all []tasks.Task
+	for _, v := range kept {
+		all = append(all, v)
+	}
 	for _, r := range releases {
-		if err := g.Remove(r); err != nil {
-			return err
-		}
+		all = append(all, r)
 	}
 	for _, k := range kinds {
 		for _, r := range made[k.kind] {
 			for _, first := range k.after {
 				r.deps = append(r.deps, removalTasks(made[first])...)
 			}
-			if err := g.Remove(r); err != nil {
-				return err
-			}
+			all = append(all, r)
+		}
+	}
+	for _, t := range all {
+		if err := g.Remove(t); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// leftoversOf asks every kind at the same time; the answers are in the order of kinds.
+func leftoversOf(ctx context.Context, kinds []removable) ([][]leftover, error) {
+	left := make([][]leftover, len(kinds))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(8)
+	for i, k := range kinds {
+		group.Go(func() (err error) {
+			left[i], err = k.list(ctx)
+			return err
+		})
+	}
+	return left, group.Wait()
+}
+
+// removalsOf makes the removals of one kind. One whose ID a wanted task or another
+// removal has is told apart by the cloud's id.
+func removalsOf(g *tasks.Graph, k removable, left []leftover) []*Removal {
+	var out []*Removal
+	taken := map[tasks.ID]bool{}
+	for _, l := range left {
+		id := taskID(k.kind, strings.TrimSuffix(l.Key, retired))
+		if l.Key == "" || g.Task(id) != nil || taken[id] {
+			id = taskID(k.kind, strings.Trim(l.Key+"/"+l.ID, "/"))
+		}
+		taken[id] = true
+		out = append(out, &Removal{id: id, left: l, kind: k})
+	}
+	return out
 }
 
 func removalTasks(rs []*Removal) []tasks.Task {

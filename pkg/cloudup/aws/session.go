@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -55,7 +56,7 @@ func session(ctx context.Context, o Options, who *caller) (aws.Config, error) {
 		endpoint = os.Getenv("AWS_ENDPOINT_URL")
 	}
 	pace := &pacer{off: loopback(endpoint)}
-	cfg.APIOptions = append(cfg.APIOptions, pace.add, classifier{who}.add)
+	cfg.APIOptions = append(cfg.APIOptions, pace.add, onceOnly, classifier{who}.add)
 	return cfg, nil
 }
 
@@ -125,11 +126,37 @@ func (p *pacer) add(stack *middleware.Stack) error {
 		}
 		return next.HandleFinalize(ctx, in)
 	})
+	return eachAttempt(stack, mw)
+}
+
+// eachAttempt puts a step inside the SDK's loop of attempts.
+func eachAttempt(stack *middleware.Stack, mw middleware.FinalizeMiddleware) error {
 	if _, ok := stack.Finalize.Get("Retry"); ok {
 		return stack.Finalize.Insert(mw, "Retry", middleware.After)
 	}
 	return stack.Finalize.Add(mw, middleware.Before)
 }
+
+// onceOnly keeps the SDK from repeating a write whose answer may have been lost: it would
+// make a second object, or be told that the first is in the way. The engine repeats it,
+// and looks first. A throttled write was not begun and is repeated here.
+func onceOnly(stack *middleware.Stack) error {
+	return eachAttempt(stack, middleware.FinalizeMiddlewareFunc("slipway.Once", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+		out, md, err := next.HandleFinalize(ctx, in)
+		if err != nil && !reads(middleware.GetOperationName(ctx)) && !slices.Contains(throttledCodes, codeOf(err)) {
+			err = perhapsDone{err}
+		}
+		return out, md, err
+	}))
+}
+
+// perhapsDone is the failure of a call that AWS may have carried out.
+type perhapsDone struct{ error }
+
+func (p perhapsDone) Unwrap() error { return p.error }
+
+// RetryableError tells the SDK not to try again.
+func (perhapsDone) RetryableError() bool { return false }
 
 func (p *pacer) limiter(name string) *rate.Limiter {
 	b, ok := buckets[name]
