@@ -14,8 +14,9 @@ import (
 )
 
 // header is the first YAML document of a stored file; what it describes follows it
-// byte by byte. Its last line is the SHA-256 of the file without that line, so that
-// any cut or change shows.
+// byte by byte. It holds the content's size and SHA-256, and its last line is the
+// SHA-256 of the lines above, so that any cut or change shows, and a history can be
+// read by headers alone.
 type header struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"` // "Revision" or "JournalSegment"
@@ -29,6 +30,8 @@ type header struct {
 	Tool       string    `json:"tool,omitempty"`
 	Reason     string    `json:"reason,omitempty"`
 	When       time.Time `json:"when,omitzero"`
+	Size       int       `json:"size"`    // of the content, in bytes
+	Content    string    `json:"content"` // its SHA-256
 	SHA256     string    `json:"sha256"`
 }
 
@@ -57,6 +60,8 @@ func encodeDocument(h header, content []byte) ([]byte, error) {
 		{"tool", h.Tool, h.Tool == ""},
 		{"reason", h.Reason, h.Reason == ""},
 		{"when", h.When, h.When.IsZero()},
+		{"size", len(content), false},
+		{"content", sum(content), false},
 	} {
 		if line.skip {
 			continue
@@ -67,36 +72,43 @@ func encodeDocument(h header, content []byte) ([]byte, error) {
 		}
 		fmt.Fprintf(&b, "%s: %s\n", line.name, value)
 	}
-	sum := documentSum(b.Bytes(), content)
-	fmt.Fprintf(&b, "%s%q\n%s", sumField, sum, separator)
+	fmt.Fprintf(&b, "%s%q\n%s", sumField, sum(b.Bytes()), separator)
 	b.Write(content)
 	return b.Bytes(), nil
 }
 
-func documentSum(head, content []byte) string {
-	h := sha256.New()
-	h.Write(head)
-	h.Write([]byte(separator))
-	h.Write(content)
-	return hex.EncodeToString(h.Sum(nil))
+func sum(data []byte) string {
+	s := sha256.Sum256(data)
+	return hex.EncodeToString(s[:])
 }
+
+// errNoEnd says that a header does not end within the bytes at hand.
+var errNoEnd = errors.New("it is cut off within its header")
 
 // decodeDocument checks and splits a file. Its errors say what is wrong, not where.
 func decodeDocument(data []byte, kind string) (header, []byte, error) {
+	h, content, err := splitDocument(data, kind)
+	if err != nil {
+		return header{}, nil, err
+	}
+	if len(content) != h.Size || sum(content) != h.Content {
+		return header{}, nil, fmt.Errorf("it was cut off or altered: its content has %d bytes, written were %d, or its checksum does not match", len(content), h.Size)
+	}
+	return h, content, nil
+}
+
+// splitDocument checks the header of a file and returns what follows it, unchecked.
+func splitDocument(data []byte, kind string) (header, []byte, error) {
 	if len(data) == 0 {
 		return header{}, nil, errors.New("it is empty")
 	}
 	head, content, ok := bytes.Cut(data, []byte("\n"+separator))
 	if !ok {
-		return header{}, nil, errors.New("it is cut off within its header")
+		return header{}, nil, errNoEnd
 	}
 	at := bytes.LastIndexByte(head, '\n') + 1
-	sum, ok := strings.CutPrefix(string(head[at:]), sumField+`"`)
-	if !ok {
-		return header{}, nil, errors.New("its header does not end with a checksum")
-	}
-	if documentSum(head[:at], content)+`"` != sum {
-		return header{}, nil, errors.New("it was cut off or altered: its checksum does not match")
+	if string(head[at:]) != fmt.Sprintf("%s%q", sumField, sum(head[:at])) {
+		return header{}, nil, errors.New("its header was altered: the checksum does not match")
 	}
 	h, err := decodeHeader(head)
 	if err != nil {
@@ -137,8 +149,7 @@ func encodeRecord(kind string, body any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", kind, err)
 	}
-	sum := sha256.Sum256(raw)
-	data, err := json.MarshalIndent(record{apiVersion, kind, hex.EncodeToString(sum[:]), raw}, "", "  ")
+	data, err := json.MarshalIndent(record{apiVersion, kind, sum(raw), raw}, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", kind, err)
 	}
@@ -162,7 +173,7 @@ func decodeRecord(data []byte, kind string, body any) error {
 	if err := json.Compact(&compact, r.Body); err != nil {
 		return fmt.Errorf("it is cut off or altered: %w", err)
 	}
-	if sum := sha256.Sum256(compact.Bytes()); hex.EncodeToString(sum[:]) != r.SHA256 {
+	if sum(compact.Bytes()) != r.SHA256 {
 		return errors.New("it was altered: its checksum does not match")
 	}
 	if err := strictJSON(r.Body, body); err != nil {

@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/slipway-k8s/slipway/pkg/statestore/driver"
 )
 
@@ -144,17 +146,25 @@ func (s *Store) decodeRevision(cluster string, n int, data []byte) (Revision, er
 	if err != nil {
 		return Revision{}, s.damaged(revisionKey(cluster, n), err.Error())
 	}
+	rev, err := s.revision(cluster, n, h)
+	rev.Content = content
+	return rev, err
+}
+
+// revision turns a header into a revision without content.
+func (s *Store) revision(cluster string, n int, h header) (Revision, error) {
 	if h.Cluster != cluster || h.Number != n {
 		return Revision{}, s.damaged(revisionKey(cluster, n), fmt.Sprintf("it is revision %d of cluster %s", h.Number, h.Cluster))
 	}
 	return Revision{
-		Number: n, Cluster: cluster, UID: h.UID, Content: content, Tombstone: h.Tombstone,
+		Number: n, Cluster: cluster, UID: h.UID, Tombstone: h.Tombstone,
 		Meta: Meta{Who: h.Who, Host: h.Host, Tool: h.Tool, Reason: h.Reason, When: h.When},
 	}, nil
 }
 
-// History returns all revisions of a cluster, oldest first, tombstones included. A
-// name never used is a *NotFoundError.
+// History returns all revisions of a cluster, oldest first, tombstones included. It
+// reads and checks their headers; Revision checks the content too. A name never used is
+// a *NotFoundError.
 func (s *Store) History(ctx context.Context, cluster string) ([]RevisionInfo, error) {
 	if err := checkName(cluster); err != nil {
 		return nil, err
@@ -166,20 +176,43 @@ func (s *Store) History(ctx context.Context, cluster string) ([]RevisionInfo, er
 	if len(numbers) == 0 {
 		return nil, &NotFoundError{Cluster: cluster, Store: s.URL()}
 	}
-	keys := make([]string, len(numbers))
-	for i, n := range numbers {
-		keys[i] = revisionKey(cluster, n)
-	}
 	history := make([]RevisionInfo, len(numbers))
-	err = s.fetch(ctx, keys, func(i int, o driver.Object) error {
-		rev, err := s.decodeRevision(cluster, numbers[i], o.Data)
-		history[i] = RevisionInfo{Number: rev.Number, UID: rev.UID, Meta: rev.Meta, Tombstone: rev.Tombstone, Size: len(rev.Content)}
-		return err
-	})
-	if err != nil {
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(parallel)
+	for i, n := range numbers {
+		g.Go(func() (err error) {
+			history[i], err = s.revisionInfo(gctx, cluster, n)
+			return err
+		})
+	}
+	if err := g.Wait(); err != nil {
 		return nil, err
 	}
 	return history, nil
+}
+
+// headSize is more than the header of a revision with a long reason has, in bytes.
+const headSize = 4096
+
+// revisionInfo reads the header of a revision, and the whole only where it must.
+func (s *Store) revisionInfo(ctx context.Context, cluster string, n int) (RevisionInfo, error) {
+	key := revisionKey(cluster, n)
+	if heads, ok := driver.As[driver.HeadGetter](s.d); ok {
+		head, err := heads.GetHead(ctx, key, headSize)
+		if err != nil {
+			return RevisionInfo{}, err
+		}
+		h, _, err := splitDocument(head, revisionKind)
+		if err == nil {
+			rev, err := s.revision(cluster, n, h)
+			return RevisionInfo{Number: n, UID: rev.UID, Meta: rev.Meta, Tombstone: rev.Tombstone, Size: h.Size}, err
+		}
+		if len(head) < headSize || !errors.Is(err, errNoEnd) {
+			return RevisionInfo{}, s.damaged(key, err.Error())
+		}
+	}
+	rev, err := s.Revision(ctx, cluster, n)
+	return RevisionInfo{Number: n, UID: rev.UID, Meta: rev.Meta, Tombstone: rev.Tombstone, Size: len(rev.Content)}, err
 }
 
 // Append writes the revision after base, which must be the newest; 0 begins a cluster.

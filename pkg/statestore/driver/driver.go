@@ -120,6 +120,14 @@ type Location struct {
 	KMSKey   string // the key that objects are encrypted with; "" for the bucket's default
 }
 
+// HeadGetter is the optional side of stores that can read the beginning of an object
+// for less than the whole.
+type HeadGetter interface {
+	// GetHead returns the first n bytes, or all when there are fewer. Its errors are
+	// those of Get.
+	GetHead(ctx context.Context, key string, n int) ([]byte, error)
+}
+
 // Sweeper is the optional side of stores in which a killed writer can leave
 // something that no listing shows.
 type Sweeper interface {

@@ -45,6 +45,7 @@ func Run(t *testing.T, h Harness) {
 		{"DeleteIsIdempotent", testDelete},
 		{"OverwriteIsVisible", testOverwrite},
 		{"EmptyObject", testEmpty},
+		{"Head", testHead},
 		{"BigObject", testBig},
 		{"OddNames", testOddNames},
 		{"BadNamesRefused", testBadNames},

@@ -147,6 +147,25 @@ func testBig(t *testing.T, h Harness) {
 	}
 }
 
+func testHead(t *testing.T, h Harness) {
+	s := h.New(t)
+	heads, ok := driver.As[driver.HeadGetter](s)
+	if !ok {
+		t.Skip("this driver reads whole objects only")
+	}
+	_, err := heads.GetHead(t.Context(), "k", 3)
+	want(t, "head of an absent object", err, driver.ErrNotFound)
+	for _, data := range []string{"", "ab", "abc", "abcdef"} {
+		_, err := s.Put(t.Context(), "k", []byte(data))
+		must(t, "put", err)
+		head, err := heads.GetHead(t.Context(), "k", 3)
+		must(t, "head", err)
+		if string(head) != data[:min(3, len(data))] {
+			t.Fatalf("the first 3 bytes of %q are %q", data, head)
+		}
+	}
+}
+
 // oddNames are legal keys that have broken a store somewhere.
 var oddNames = []string{
 	"with space", " leading and trailing ", "a+b", "100%", "%2F", "%25", "a%zz", "a&b=c?d#e",

@@ -8,11 +8,8 @@ package file
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -40,8 +37,9 @@ type Store struct {
 }
 
 var (
-	_ driver.Store   = (*Store)(nil)
-	_ driver.Sweeper = (*Store)(nil)
+	_ driver.Store      = (*Store)(nil)
+	_ driver.HeadGetter = (*Store)(nil)
+	_ driver.Sweeper    = (*Store)(nil)
 )
 
 // New returns the store in the folder, which the first write makes.
@@ -68,24 +66,6 @@ func Open(u *url.URL) (*Store, error) {
 // URL returns file:// and the absolute path.
 func (s *Store) URL() string {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(s.dir)}).String()
-}
-
-// Get implements driver.Store.
-func (s *Store) Get(ctx context.Context, key string) (driver.Object, error) {
-	name, err := s.check(ctx, "read", key)
-	if err != nil {
-		return driver.Object{}, err
-	}
-	root, err := os.OpenRoot(s.dir)
-	if err != nil {
-		return driver.Object{}, s.fail("read", key, err)
-	}
-	defer root.Close()
-	o, err := read(root, name)
-	if err != nil {
-		return driver.Object{}, s.fail("read", key, err)
-	}
-	return o, nil
 }
 
 // Put implements driver.Store.
@@ -248,35 +228,6 @@ func syncDir(root *os.Root, dir string) error {
 		}
 		dir = path.Dir(dir)
 	}
-}
-
-// read returns a regular file; its version is the SHA-256 of its content.
-func read(root *os.Root, name string) (driver.Object, error) {
-	st, err := root.Lstat(name)
-	if err != nil {
-		return driver.Object{}, err
-	}
-	if st.IsDir() {
-		return driver.Object{}, fs.ErrNotExist
-	}
-	if !st.Mode().IsRegular() {
-		return driver.Object{}, fmt.Errorf("%w: it is a %s, not a regular file", driver.ErrInvalid, st.Mode().Type())
-	}
-	f, err := root.Open(name)
-	if err != nil {
-		return driver.Object{}, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(f)
-	if err != nil {
-		return driver.Object{}, err
-	}
-	return driver.Object{Data: data, Version: version(data), Modified: st.ModTime()}, nil
-}
-
-func version(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
 }
 
 // Sweep implements driver.Sweeper: it removes temporary files of killed writers.

@@ -18,7 +18,7 @@ import (
 	"github.com/slipway-k8s/slipway/pkg/statestore/drivertest"
 )
 
-func open(t *testing.T, dir string) *Store {
+func openDir(t *testing.T, dir string) *Store {
 	t.Helper()
 	s, err := Open(&url.URL{Scheme: "file", Path: dir})
 	if err != nil {
@@ -30,8 +30,8 @@ func open(t *testing.T, dir string) *Store {
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	h := drivertest.Harness{
-		New:    func(t *testing.T) driver.Store { return open(t, filepath.Join(t.TempDir(), "a store")) },
-		Reopen: func(t *testing.T, s driver.Store) driver.Store { return open(t, s.(*Store).dir) },
+		New:    func(t *testing.T) driver.Store { return openDir(t, filepath.Join(t.TempDir(), "a store")) },
+		Reopen: func(t *testing.T, s driver.Store) driver.Store { return openDir(t, s.(*Store).dir) },
 		Rounds: 50,
 	}
 	if os.Geteuid() != 0 { // no mode keeps root out
@@ -49,7 +49,7 @@ func TestConformance(t *testing.T) {
 func TestFilesAreReadableAndPrivate(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
-	s := open(t, dir)
+	s := openDir(t, dir)
 	if _, err := s.PutIfAbsent(t.Context(), "demo.example.com/revisions/00000001.yaml", []byte("kind: Cluster\n")); err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestFilesAreReadableAndPrivate(t *testing.T) {
 func TestReadingMakesNoFolder(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "absent")
-	s := open(t, dir)
+	s := openDir(t, dir)
 	if _, err := s.Get(t.Context(), "a/b"); !errors.Is(err, driver.ErrNotFound) {
 		t.Fatalf("get: %v", err)
 	}
@@ -109,7 +109,7 @@ func TestSymbolicLinksDoNotLeadOut(t *testing.T) {
 	if err := os.Symlink(filepath.Join(outside, "secret"), filepath.Join(dir, "leaf")); err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, dir)
+	s := openDir(t, dir)
 	for _, key := range []string{"demo/secret", "leaf"} {
 		o, err := s.Get(t.Context(), key)
 		if !errors.Is(err, driver.ErrInvalid) {
@@ -130,7 +130,7 @@ func TestSymbolicLinksDoNotLeadOut(t *testing.T) {
 
 func TestFullDiskLeavesTheOldObject(t *testing.T) {
 	t.Parallel()
-	s := open(t, t.TempDir())
+	s := openDir(t, t.TempDir())
 	if _, err := s.Put(t.Context(), "k", []byte("old")); err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestFullDiskLeavesTheOldObject(t *testing.T) {
 
 func TestSweepRemovesWhatKilledWritersLeft(t *testing.T) {
 	t.Parallel()
-	s := open(t, t.TempDir())
+	s := openDir(t, t.TempDir())
 	if _, err := s.Put(t.Context(), "demo/k", []byte("x")); err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestSweepRemovesWhatKilledWritersLeft(t *testing.T) {
 
 func TestAPausedHolderOfTheFileLockDoesNotBlockForEver(t *testing.T) {
 	t.Parallel()
-	s := open(t, t.TempDir())
+	s := openDir(t, t.TempDir())
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {
 		t.Fatal(err)

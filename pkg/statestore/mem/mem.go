@@ -27,7 +27,10 @@ type Store struct {
 	writes  int // makes versions: never repeated, also for equal content
 }
 
-var _ driver.Store = (*Store)(nil)
+var (
+	_ driver.Store      = (*Store)(nil)
+	_ driver.HeadGetter = (*Store)(nil)
+)
 
 var (
 	sharedMu sync.Mutex
@@ -74,6 +77,12 @@ func (s *Store) Get(ctx context.Context, key string) (driver.Object, error) {
 	}
 	o.Data = slices.Clone(o.Data)
 	return o, nil
+}
+
+// GetHead implements driver.HeadGetter.
+func (s *Store) GetHead(ctx context.Context, key string, n int) ([]byte, error) {
+	o, err := s.Get(ctx, key)
+	return o.Data[:min(n, len(o.Data))], err
 }
 
 // Put implements driver.Store.

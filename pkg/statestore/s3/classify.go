@@ -97,10 +97,20 @@ func codeOf(err error) (code string, status int) {
 func cause(err error) error {
 	var api smithy.APIError
 	if errors.As(err, &api) {
-		return fmt.Errorf("%s: %s", api.ErrorCode(), api.ErrorMessage())
+		return &brief{api, err}
 	}
 	return err
 }
+
+// brief is an error in the server's own words.
+type brief struct {
+	api  smithy.APIError
+	full error
+}
+
+func (b *brief) Error() string { return b.api.ErrorCode() + ": " + b.api.ErrorMessage() }
+
+func (b *brief) Unwrap() error { return b.full }
 
 // partition is the part of the cloud that ARNs of a region name.
 func partition(region string) string {

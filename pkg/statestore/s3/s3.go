@@ -13,7 +13,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	mrand "math/rand/v2"
@@ -68,8 +67,9 @@ const (
 )
 
 var (
-	_ driver.Store   = (*Store)(nil)
-	_ driver.Located = (*Store)(nil)
+	_ driver.Store      = (*Store)(nil)
+	_ driver.HeadGetter = (*Store)(nil)
+	_ driver.Located    = (*Store)(nil)
 )
 
 // Open opens the store of a URL such as
@@ -148,48 +148,6 @@ func (s *Store) URL() string {
 		u += "?" + s.query
 	}
 	return u
-}
-
-// Get implements driver.Store. A connection that ends early is tried again before the
-// object is called damaged.
-func (s *Store) Get(ctx context.Context, key string) (driver.Object, error) {
-	if err := s.check(ctx, "read", key); err != nil {
-		return driver.Object{}, err
-	}
-	var object driver.Object
-	err := s.call(ctx, request{op: "read", key: key, action: "s3:GetObject"}, func(c *s3.Client) error {
-		var err error
-		for range bodyTries {
-			var out *s3.GetObjectOutput
-			if out, err = c.GetObject(ctx, &s3.GetObjectInput{Bucket: &s.bucket, Key: aws.String(s.prefix + key)}); err != nil {
-				return err
-			}
-			object.Data, err = readBody(out)
-			object.Version, object.Modified = aws.ToString(out.ETag), aws.ToTime(out.LastModified)
-			if err == nil || ctx.Err() != nil {
-				return err
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return driver.Object{}, err
-	}
-	return object, nil
-}
-
-const bodyTries = 3
-
-func readBody(out *s3.GetObjectOutput) ([]byte, error) {
-	defer out.Body.Close()
-	data, err := io.ReadAll(out.Body)
-	if err != nil {
-		return nil, errors.Join(errBody, err)
-	}
-	if out.ContentLength != nil && int64(len(data)) != *out.ContentLength {
-		return nil, fmt.Errorf("%w: %d of %d bytes arrived", errBody, len(data), *out.ContentLength)
-	}
-	return data, nil
 }
 
 // Put implements driver.Store.

@@ -19,6 +19,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
 	"github.com/slipway-k8s/slipway/pkg/internal/mototest"
+	sims3 "github.com/slipway-k8s/slipway/pkg/sim/aws/s3"
 	"github.com/slipway-k8s/slipway/pkg/statestore/driver"
 	"github.com/slipway-k8s/slipway/pkg/statestore/drivertest"
 )
@@ -124,6 +125,11 @@ func TestAServerThatIgnoresConditionalReplaces(t *testing.T) {
 func TestConformanceOnMoto(t *testing.T) {
 	t.Parallel()
 	endpoint := mototest.Start(t)
+	inBuckets(t, endpoint)
+}
+
+// inBuckets runs the suite on a server, in a new bucket for each subtest.
+func inBuckets(t *testing.T, endpoint string) {
 	var n atomic.Int64
 	drivertest.Run(t, drivertest.Harness{
 		New: func(t *testing.T) driver.Store {
@@ -142,6 +148,22 @@ func TestConformanceOnMoto(t *testing.T) {
 		},
 		Rounds: 5,
 	})
+}
+
+func TestConformanceOnTheSimulatedCloud(t *testing.T) {
+	t.Parallel()
+	sim, err := sims3.New(t.TempDir(), sims3.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(sim)
+	t.Cleanup(func() {
+		srv.Close()
+		if err := sim.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	inBuckets(t, srv.URL)
 }
 
 func TestOpeningAndReadingMakeNoWrite(t *testing.T) {
