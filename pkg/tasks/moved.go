@@ -22,7 +22,7 @@ func (m Movement) String() string {
 	if m.ID != "" {
 		subject = string(m.ID) + ": " + m.What
 	}
-	return fmt.Sprintf("%s was %s when planned, is %s now", subject, m.Planned, m.Now)
+	return fmt.Sprintf("%s: planned %s, now %s", subject, m.Planned, m.Now)
 }
 
 // Moved compares a saved plan with one made now. It names every difference that means
@@ -136,14 +136,14 @@ func (m *movements) fields(was, is []Field) {
 		now, ok := isField[k]
 		switch f := wasField[k]; {
 		case !ok:
-			m.field(k.path, f.arrow(), "no difference")
+			m.field(k.path, f.arrow(), "as wanted")
 		case f != now:
 			m.field(k.path, f.arrow(), now.arrow())
 		}
 	}
 	for _, k := range isKeys {
 		if _, ok := wasField[k]; !ok {
-			m.field(k.path, "no difference", isField[k].arrow())
+			m.field(k.path, "as wanted", isField[k].arrow())
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (r *schedule) run(ctx context.Context, steps []*step) error {
 		if r.stopped != nil && grace == nil {
 			cancelled, grace = nil, r.clock.After(r.grace)
 		}
-		if len(r.asleep) > 0 && !r.asleep[0].wake.Equal(timerFor) {
+		if r.stopped == nil && len(r.asleep) > 0 && !r.asleep[0].wake.Equal(timerFor) {
 			timerFor = r.asleep[0].wake
 			timer = r.clock.After(timerFor.Sub(r.clock.Now()))
 		}
