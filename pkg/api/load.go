@@ -169,7 +169,7 @@ func (l *loader) addObject(doc document, obj map[string]any, version, kind strin
 	meta, _ := obj["metadata"].(map[string]any)
 	name, _ := meta["name"].(string)
 	namespace, _ := meta["namespace"].(string)
-	if n := nearest(kind, kinds); n != "" && !strings.Contains(version, ".") && strings.Contains(version, "/") && !slices.Contains(builtinGroups, version[:strings.Index(version, "/")]) {
+	if n := nearest(kind, kinds); n != "" && !knownGroup(version) {
 		l.fault(doc.where()+" kind", kind, "is unknown; did you mean %s of %s?", n, Version)
 		return
 	}
@@ -180,8 +180,13 @@ func (l *loader) addObject(doc document, obj map[string]any, version, kind strin
 	l.once(doc, version+"/"+kind+"/"+namespace, name)
 }
 
-// builtinGroups are Kubernetes' own API groups without a dot.
-var builtinGroups = []string{"apps", "autoscaling", "batch", "policy", "extensions"}
+// knownGroup says whether a group can be one of Kubernetes: the core ("v1"), one of
+// its few without a dot, or any with a dot.
+func knownGroup(version string) bool {
+	group, _, hasGroup := strings.Cut(version, "/")
+	return !hasGroup || strings.Contains(group, ".") ||
+		slices.Contains([]string{"apps", "autoscaling", "batch", "policy", "extensions"}, group)
+}
 
 // plain turns json.Number into int64 or float64, as other readers of raw objects do.
 func (d *decoder) plain(v any, path string) any {

@@ -174,6 +174,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"truncated key", meta + "  networking:\n    subn", "spec.networking: must be an object, is a string"},
 		{"behind a bracket", "--- {apiVersion: slipway.dev/v1, kind: Cluster, metadata: {name: x}, spec: {}}\nspec: {}\n", "there is something behind the last bracket"},
 		{"two brackets", "# x\n{apiVersion: a/v1, kind: b, metadata: {name: x}}\n\n{}\n", "line 3: did not find expected key"},
+		{"both misspelt", "apiVersion: slipwy/v1\nkind: Clustr\nmetadata: {name: x}\n", "kind: is unknown; did you mean Cluster of slipway.dev/v1?"},
 		{"tab", meta + "\tdnsZone: a\n", "line 6: found character that cannot start any token"},
 		{"too large", "apiVersion: slipway.dev/v1\nkind: InstanceGroup\nmetadata: {name: x}\nspec: {minSize: 3000000000}\n", "spec.minSize: must be a whole number between"},
 		{"a fraction", "apiVersion: slipway.dev/v1\nkind: InstanceGroup\nmetadata: {name: x}\nspec: {minSize: 1.5}\n", "spec.minSize: must be a whole number"},

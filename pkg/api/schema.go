@@ -39,11 +39,11 @@ func Schema(kind string) ([]byte, error) {
 		"$id":     "https://slipway.dev/schemas/" + strings.ToLower(kindOr(kind, "manifest")) + ".json",
 	}
 	if kind == "" {
-		var any []any
+		var each []any
 		for _, k := range kinds {
-			any = append(any, s.kind(k))
+			each = append(each, s.kind(k))
 		}
-		root["title"], root["oneOf"] = "Slipway manifest", any
+		root["title"], root["oneOf"] = "Slipway manifest", each
 	} else {
 		if schemaTypes[kind] == nil {
 			return nil, &InvalidError{Faults: Faults{{Path: "kind", Value: kind, Message: "there is no schema of it" + didYouMean(kind, kinds)}}}

@@ -132,3 +132,20 @@ func dnsName(name string, longest int) string {
 	}
 	return ""
 }
+
+// ValidateUpdate is everything that is wrong with storing new in place of old: new
+// itself and the way there. What rests on data that ages and stood in old already only
+// warns, so that an old cluster can still be edited.
+func ValidateUpdate(old, new *Manifest) Faults {
+	before := map[Fault]bool{}
+	for _, f := range Validate(old) {
+		before[f] = true
+	}
+	faults := Validate(new)
+	for i, f := range faults {
+		if _, ages := agingChecks[f.Check]; ages && before[f] {
+			faults[i].Warning = true
+		}
+	}
+	return append(faults, ValidateChange(old, new)...)
+}

@@ -292,6 +292,21 @@ func TestValidateStored(t *testing.T) {
 	}
 }
 
+func TestValidateUpdate(t *testing.T) {
+	t.Parallel()
+	old, m := example(t), example(t)
+	old.Cluster.Spec.KubernetesVersion, m.Cluster.Spec.KubernetesVersion = "1.20.0", "1.20.0"
+	m.Group(ng).Spec.MaxSize = new(int32(4))
+	if err := ValidateUpdate(old, m).Err(); err != nil {
+		t.Errorf("an old cluster cannot be edited: %v", err)
+	}
+	m.Cluster.Spec.KubernetesVersion = "1.21.0"
+	m.Cluster.Spec.Networking.PodCIDR = "10.0.0.0/16"
+	if faults := ValidateUpdate(old, m).Errors(); len(faults) != 2 {
+		t.Errorf("want the version and the range, got %v", faults)
+	}
+}
+
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	for _, v := range KubernetesVersions() {
