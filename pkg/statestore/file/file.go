@@ -32,8 +32,11 @@ const (
 // Store is a store in a folder. All access goes through os.Root: neither a key nor a
 // symbolic link inside the folder leads out of it.
 type Store struct {
-	dir  string
-	fill func(f *os.File, data []byte) error // writes a new file; tests make it fail
+	dir string
+
+	// What file systems differ in; tests make them fail.
+	fill func(f *os.File, data []byte) error
+	link func(root *os.Root, from, to string) error
 }
 
 var (
@@ -51,7 +54,7 @@ func New(dir string) (*Store, error) {
 	if st, err := os.Stat(abs); err == nil && !st.IsDir() {
 		return nil, &driver.Error{Op: "open", Name: "file://" + abs, Kind: driver.ErrInvalid, Hint: "it is a file, not a folder"}
 	}
-	return &Store{dir: abs, fill: fill}, nil
+	return &Store{dir: abs, fill: fill, link: (*os.Root).Link}, nil
 }
 
 // Open returns the store of a URL such as file:///srv/slipway.
@@ -79,7 +82,7 @@ func (s *Store) Put(ctx context.Context, key string, data []byte) (string, error
 // processes; a file system without links is served under the lock instead.
 func (s *Store) PutIfAbsent(ctx context.Context, key string, data []byte) (string, error) {
 	return s.write(ctx, "create", key, data, func(root *os.Root, temp, name string) error {
-		err := root.Link(temp, name)
+		err := s.link(root, temp, name)
 		if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EMLINK) {
 			return locked(ctx, root, func() error {
 				if _, err := root.Lstat(name); !errors.Is(err, fs.ErrNotExist) {

@@ -46,6 +46,46 @@ func TestConformance(t *testing.T) {
 	drivertest.Run(t, h)
 }
 
+func TestConformanceWithoutHardLinks(t *testing.T) {
+	t.Parallel()
+	drivertest.Run(t, drivertest.Harness{
+		New: func(t *testing.T) driver.Store {
+			s := openDir(t, t.TempDir())
+			s.link = func(*os.Root, string, string) error { return &os.LinkError{Op: "link", Err: syscall.EPERM} }
+			return s
+		},
+		Wrong: map[string]string{"ListPages": "it writes no differently, and much"},
+	})
+}
+
+func TestErrorsHaveTheirKinds(t *testing.T) {
+	t.Parallel()
+	s := openDir(t, t.TempDir())
+	for _, c := range []struct {
+		op   string
+		err  error
+		kind error
+		want string
+	}{
+		{"write", syscall.EACCES, driver.ErrDenied, "must be able to read and write"},
+		{"write", syscall.EPERM, driver.ErrDenied, "must be able to read and write"},
+		{"write", syscall.EROFS, driver.ErrDenied, "must be able to read and write"},
+		{"write", syscall.ENOSPC, driver.ErrUnavailable, "free some space"},
+		{"write", syscall.EDQUOT, driver.ErrUnavailable, "free some space"},
+		{"write", syscall.EIO, driver.ErrUnavailable, "input/output error"},
+		{"write", syscall.ENOTDIR, driver.ErrInvalid, ""},
+		{"read", syscall.ENOENT, driver.ErrNotFound, ""},
+		{"read", syscall.ENOTDIR, driver.ErrNotFound, ""},
+		{"write", syscall.ENOENT, driver.ErrUnavailable, ""},
+		{"write", context.Canceled, context.Canceled, ""},
+	} {
+		err := s.fail(c.op, "demo/k", &fs.PathError{Op: "open", Path: "p", Err: c.err})
+		if !errors.Is(err, c.kind) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), s.URL()+"/demo/k") {
+			t.Errorf("%s %v: got %v", c.op, c.err, err)
+		}
+	}
+}
+
 func TestFilesAreReadableAndPrivate(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "store")
