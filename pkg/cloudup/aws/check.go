@@ -12,7 +12,8 @@ import (
 // fields that are not set.
 func (c *Cloud) Resolve(ctx context.Context, m *api.Manifest) error {
 	for _, resolve := range []func(context.Context, *api.Manifest) error{
-		c.resolveNetwork, // ranges of an existing VPC, zones and ranges of subnets in it
+		c.resolveNetwork,  // ranges of an existing VPC, zones and ranges of subnets in it
+		c.resolveMachines, // machine types and images
 	} {
 		if err := resolve(ctx, m); err != nil {
 			return err
@@ -25,7 +26,8 @@ func (c *Cloud) Resolve(ctx context.Context, m *api.Manifest) error {
 func (c *Cloud) Check(ctx context.Context, m *api.Manifest) (api.Faults, error) {
 	var all api.Faults
 	for _, check := range []func(context.Context, *api.Manifest) (api.Faults, error){
-		c.checkNetwork, // names, ids, ranges, room for tags, another cluster of the same name
+		c.checkNetwork,  // names, ids, ranges, room for tags, another cluster of the same name
+		c.checkMachines, // machine types in their zones, images, architectures
 	} {
 		faults, err := check(ctx, m)
 		if err != nil {
