@@ -194,11 +194,14 @@ func decodeList(d Dialect, n *node, v reflect.Value, f field) *Error {
 			}
 		}
 		n = n.kids["member"]
+		if n.value != nil {
+			return Errorf("InvalidParameterValue", "The parameter %s is a list", n.name)
+		}
 	}
 	indexes := make([]int, 0, len(n.kids))
 	for name := range n.kids {
 		i, err := strconv.Atoi(name)
-		if err != nil || i < 1 {
+		if err != nil || i < 1 || strconv.Itoa(i) != name {
 			return Errorf("UnknownParameter", "The parameter %s is not recognized", n.kids[name].name)
 		}
 		indexes = append(indexes, i)
