@@ -82,9 +82,13 @@ revision and applied, with whatever else is pending.`,
 				return err
 			}
 			verb := "delete instancegroup " + args[0] + " --cluster"
-			return f.run(ctx, a, name, verb, func(o cluster.UpdateOptions) (*cluster.Result, error) {
+			err = f.run(ctx, a, name, verb, func(o cluster.UpdateOptions) (*cluster.Result, error) {
 				return cluster.DeleteGroup(ctx, d, args[0], o)
 			})
+			if err == nil && f.yes {
+				_, err = fmt.Fprintf(a.Out, "Deleted instance group %s.\n", args[0])
+			}
+			return err
 		},
 	}
 	a.addClusterFlag(cmd)

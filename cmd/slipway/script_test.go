@@ -104,6 +104,7 @@ func runStories(t *testing.T, dir string, setup func(*testscript.Env) error) {
 			env.Setenv("SLIPWAY_USER", "story")
 			env.Setenv("SLIPWAY_VENV", os.Getenv("SLIPWAY_VENV"))
 			env.Setenv("AWS_EC2_METADATA_DISABLED", "true")
+			env.Setenv("AWS_DEFAULT_REGION", "us-east-1") // boto3 reads only this
 			if err := os.MkdirAll(home, 0o755); err != nil {
 				return err
 			}

@@ -53,7 +53,7 @@ func Replace(ctx context.Context, d Deps, m *api.Manifest, base int, reason stri
 
 func (d Deps) store(ctx context.Context, old *Loaded, m *api.Manifest, reason string) (*Changed, error) {
 	name := old.Cluster.Metadata.Name
-	warnings, err := d.complete(ctx, m, old.Manifest, false)
+	warnings, err := d.complete(ctx, m, old.Manifest, true)
 	if err != nil {
 		return nil, err
 	}

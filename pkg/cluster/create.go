@@ -63,13 +63,17 @@ func Create(ctx context.Context, d Deps, m *api.Manifest, o CreateOptions) (*Cre
 }
 
 // complete fills in and checks a manifest that is to be stored: defaults, what the
-// cloud knows, all faults of both in one report. old is nil at creation.
+// cloud knows, all faults of both in one report. old is nil at creation; offline lets
+// it go on without credentials.
 func (d Deps) complete(ctx context.Context, m, old *api.Manifest, offline bool) (api.Faults, error) {
-	api.Complete(m)
-	faults := api.Validate(m)
-	if old != nil {
-		faults = append(faults, api.ValidateChange(old, m)...)
+	validate := func() api.Faults {
+		if old == nil {
+			return api.Validate(m)
+		}
+		return api.ValidateUpdate(old, m)
 	}
+	api.Complete(m)
+	faults := validate()
 	if err := faults.Err(); err != nil {
 		return nil, err // a spec that is wrong in itself is not shown to a cloud
 	}
@@ -85,11 +89,11 @@ func (d Deps) complete(ctx context.Context, m, old *api.Manifest, offline bool) 
 	switch {
 	case errors.Is(err, cloudup.ErrNoCredentials) && offline:
 		return append(faults, api.Fault{Path: "spec", Warning: true,
-			Message: "no credentials: images and sizes that only the cloud knows are left open"}), nil
+			Message: "no credentials: what only the cloud knows is neither filled in nor checked"}), nil
 	case err != nil:
 		return nil, fmt.Errorf("check cluster %s against the cloud: %w", m.Cluster.Metadata.Name, err)
 	}
-	faults = append(api.Validate(m), more...)
+	faults = append(validate(), more...)
 	return faults.Warnings(), faults.Err()
 }
 

@@ -4,9 +4,11 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/slipway-k8s/slipway/pkg/api"
+	"github.com/slipway-k8s/slipway/pkg/statestore"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
 )
 
@@ -107,9 +109,15 @@ func Unregister(ctx context.Context, d Deps, name string) error {
 }
 
 // DeleteGroup plans the cluster without one of its instance groups and, with Yes,
-// stores that spec and applies it.
+// stores that spec and applies it. A cluster that was never applied has no machines:
+// there only the spec changes, and the result has no plan.
 func DeleteGroup(ctx context.Context, d Deps, group string, o UpdateOptions) (*Result, error) {
 	o.Edit = func(m *api.Manifest) error { return RemoveGroup(m, group) }
 	o.Reason = "delete instancegroup " + group
+	_, err := d.Store.Applied(ctx, o.Name)
+	if o.Yes && errors.Is(err, statestore.ErrNotFound) {
+		_, err := Change(ctx, d, o.Name, o.Reason, o.Edit)
+		return &Result{}, err
+	}
 	return Update(ctx, d, o)
 }

@@ -129,7 +129,7 @@ func (d Deps) wanted(ctx context.Context, o UpdateOptions) (*Loaded, error) {
 	if err := o.Edit(m); err != nil {
 		return nil, err
 	}
-	c.Warnings, err = d.complete(ctx, m, c.Manifest, false)
+	c.Warnings, err = d.complete(ctx, m, c.Manifest, true)
 	c.Manifest = m
 	return c, err
 }

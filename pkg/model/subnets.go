@@ -38,6 +38,8 @@ func subnets(in input, b *Blueprint) error {
 			out.InternalLB = !private
 		}
 		if s.ID != "" {
+			// Somebody else's subnet gets one role at most: its tags are theirs, and few.
+			out.InternalLB = out.InternalLB && !out.ExternalLB
 			out.Tag = or(in.spec.Networking.TagSubnets, true)
 		}
 		b.Subnets = append(b.Subnets, out)
