@@ -252,7 +252,8 @@ func (s *Store) readLock(ctx context.Context, cluster string, state lockState) (
 	return info, nil
 }
 
-// endLock ends lock n. It returns the ending that stands: ours, or an earlier one.
+// endLock ends lock n. It returns the ending that stands: ours, or an earlier one,
+// which is empty when it can no longer be read.
 func (s *Store) endLock(ctx context.Context, cluster string, n int, reason string) (end, error) {
 	id, err := s.newUID()
 	if err != nil {
@@ -268,8 +269,9 @@ func (s *Store) endLock(ctx context.Context, cluster string, n int, reason strin
 	_, err = s.d.PutIfAbsent(ctx, key, data)
 	if errors.Is(err, ErrConflict) || errors.Is(err, ErrUnavailable) {
 		var there end
-		if _, rerr := s.readRecord(ctx, key, endKind, &there); rerr == nil {
-			return there, nil
+		_, rerr := s.readRecord(ctx, key, endKind, &there)
+		if rerr == nil || errors.Is(err, ErrConflict) && errors.Is(rerr, ErrNotFound) {
+			return there, nil // when it is not found, newer locks have cleared it away
 		}
 	}
 	return ours, err

@@ -141,7 +141,7 @@ func TestUnlockersAndTakers(t *testing.T) {
 	eachStore(t, func(t *testing.T, s *Store, rounds int) {
 		var lost, kept atomic.Int64
 		together(goroutines, func(i int) {
-			for range max(1, rounds/goroutines) {
+			for range max(1, rounds/4) {
 				if i%4 == 0 {
 					if _, err := s.Unlock(t.Context(), demo); err != nil {
 						t.Error(err)

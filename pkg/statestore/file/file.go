@@ -159,7 +159,7 @@ func (s *Store) write(ctx context.Context, op, key string, data []byte, place fu
 		return "", s.fail(op, key, err)
 	}
 	defer root.Close()
-	temp, err := s.stage(root, path.Dir(name), data)
+	temp, made, err := s.stage(root, path.Dir(name), data)
 	if err != nil {
 		return "", s.fail(op, key, err)
 	}
@@ -167,33 +167,30 @@ func (s *Store) write(ctx context.Context, op, key string, data []byte, place fu
 	if err := place(root, temp, name); err != nil {
 		return "", s.fail(op, key, err)
 	}
-	if err := syncDir(root, path.Dir(name)); err != nil {
+	if err := syncDir(root, path.Dir(name), made); err != nil {
 		return "", s.fail(op, key, err)
 	}
 	return version(data), nil
 }
 
-// stage writes a synced temporary file into the folder and returns its name. It
-// repeats when a concurrent Delete takes the empty folder away.
-func (s *Store) stage(root *os.Root, dir string, data []byte) (string, error) {
-	temp := path.Join(dir, tempPrefix+rand.Text())
+// stage writes a synced temporary file into the folder and returns its name, and
+// whether the folder had to be made. It repeats when a concurrent Delete takes the
+// empty folder away.
+func (s *Store) stage(root *os.Root, dir string, data []byte) (temp string, made bool, err error) {
+	temp = path.Join(dir, tempPrefix+rand.Text())
 	var f *os.File
-	var err error
 	for range 100 {
-		err = root.MkdirAll(dir, 0o700)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return "", err
-		}
 		f, err = root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
+		made = true
+		if err := root.MkdirAll(dir, 0o700); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", false, err
+		}
 	}
 	if err != nil {
-		return "", err
+		return "", false, err
 	}
 	err = s.fill(f, data)
 	if cerr := f.Close(); err == nil {
@@ -201,9 +198,9 @@ func (s *Store) stage(root *os.Root, dir string, data []byte) (string, error) {
 	}
 	if err != nil {
 		root.Remove(temp)
-		return "", err
+		return "", false, err
 	}
-	return temp, nil
+	return temp, made, nil
 }
 
 func fill(f *os.File, data []byte) error {
@@ -213,9 +210,9 @@ func fill(f *os.File, data []byte) error {
 	return f.Sync()
 }
 
-// syncDir makes a new name in the folder durable, and the folder's own name in its
-// parent.
-func syncDir(root *os.Root, dir string) error {
+// syncDir makes a new name in the folder durable, and with parents the folder's own
+// name too.
+func syncDir(root *os.Root, dir string, parents bool) error {
 	for {
 		d, err := root.Open(dir)
 		if err != nil {
@@ -226,7 +223,7 @@ func syncDir(root *os.Root, dir string) error {
 		if err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
 			return err
 		}
-		if dir == "." {
+		if dir == "." || !parents {
 			return nil
 		}
 		dir = path.Dir(dir)
