@@ -18,7 +18,7 @@ import (
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
-	"github.com/slipway-k8s/slipway/pkg/internal/mototest"
+	"github.com/slipway-k8s/slipway/internal/mototest"
 	sims3 "github.com/slipway-k8s/slipway/pkg/sim/aws/s3"
 	"github.com/slipway-k8s/slipway/pkg/statestore/driver"
 	"github.com/slipway-k8s/slipway/pkg/statestore/drivertest"
