@@ -24,6 +24,8 @@ import (
 	"github.com/slipway-k8s/slipway/pkg/cloudup"
 	"github.com/slipway-k8s/slipway/pkg/internal/mototest"
 	"github.com/slipway-k8s/slipway/pkg/model"
+	"github.com/slipway-k8s/slipway/pkg/sim"
+	simaws "github.com/slipway-k8s/slipway/pkg/sim/aws"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
 )
 
@@ -54,7 +56,8 @@ func (lasting) Cleanup(f func()) { shared.end = append(shared.end, f) }
 // world is one account at an endpoint, and the calls that were made to it.
 type world struct {
 	t        *testing.T
-	moto     bool // it is moto's server, with its faults
+	moto     bool          // it is moto's server, with its faults
+	sim      *simaws.Cloud // or nil
 	endpoint string
 	login    awssdk.CredentialsProvider
 	ledger   *memLedger
@@ -74,6 +77,48 @@ func motoWorld(t *testing.T) *world {
 	shared.accounts++
 	return &world{
 		t: t, moto: true, endpoint: shared.url, login: motoLogin(t, shared.url, shared.accounts),
+		ledger: &memLedger{}, calls: &callLog{},
+	}
+}
+
+// judged runs a test in moto's world and in the simulator's.
+func judged(t *testing.T, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run("moto", func(t *testing.T) { test(t, motoWorld(t)) })
+	t.Run("sim", func(t *testing.T) { test(t, simWorld(t)) })
+}
+
+// simHurry is by how much faster the simulator's time runs: a NAT gateway takes its time.
+const simHurry = 20
+
+// simWorld is an empty simulator that answers in small pages.
+func simWorld(t *testing.T) *world {
+	t.Helper()
+	t.Parallel()
+	begun := time.Now()
+	hurried := func() time.Time { return begun.Add(simHurry * time.Since(begun)) }
+	s, err := sim.New(sim.Options{Dir: t.TempDir(), Clock: hurried})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if _, whole := s.AWS().Operations()["autoscaling"]; !whole {
+		if strings.Contains(os.Getenv("SLIPWAY_REQUIRE"), "sim") {
+			t.Fatal("SLIPWAY_REQUIRE names sim, and the simulator has no Auto Scaling")
+		}
+		t.Skip("the simulator has no Auto Scaling, which every plan asks")
+	}
+	s.AWS().Tune(simaws.Tuning{PageSize: 5})
+	return &world{
+		t: t, endpoint: s.URL(), sim: s.AWS(),
+		login:  sdkcredentials.NewStaticCredentialsProvider(simaws.OperatorAccessKey, simaws.OperatorSecret, ""),
 		ledger: &memLedger{}, calls: &callLog{},
 	}
 }

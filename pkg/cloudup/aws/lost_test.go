@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
+	simaws "github.com/slipway-k8s/slipway/pkg/sim/aws"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
 )
 
@@ -45,8 +47,9 @@ func losing() func(op string, r *http.Request) (*http.Response, error) {
 }
 
 // TestLostAnswers: an answer that is lost on the way makes no second object.
-func TestLostAnswers(t *testing.T) {
-	w := motoWorld(t)
+func TestLostAnswers(t *testing.T) { judged(t, testLostAnswers) }
+
+func testLostAnswers(t *testing.T, w *world) {
 	c, b := w.open("demo.example.com", "uid-1"), privatePlan("demo.example.com", "uid-1")
 	w.calls.answer = losing()
 	w.settle(c, b)
@@ -68,10 +71,11 @@ func TestLostAnswers(t *testing.T) {
 
 // TestKilledAnywhere: a run that ends after any number of calls is finished by the next
 // one, and what is there then can be deleted.
-func TestKilledAnywhere(t *testing.T) {
-	w := motoWorld(t)
+func TestKilledAnywhere(t *testing.T) { judged(t, testKilledAnywhere) }
+
+func testKilledAnywhere(t *testing.T, w *world) {
 	c, b := w.open("demo.example.com", "uid-1"), privatePlan("demo.example.com", "uid-1")
-	for _, after := range []int{0, 1, 2, 5, 9, 14, 20, 27, 33} {
+	for _, after := range []int{0, 1, 2, 5, 9, 14, 20, 27, 31} {
 		n := 0
 		var mu sync.Mutex
 		ctx, kill := context.WithCancel(t.Context())
@@ -101,8 +105,9 @@ func TestKilledAnywhere(t *testing.T) {
 }
 
 // TestDuplicate: of two objects of one purpose one is kept and one removed.
-func TestDuplicate(t *testing.T) {
-	w := motoWorld(t)
+func TestDuplicate(t *testing.T) { judged(t, testDuplicate) }
+
+func testDuplicate(t *testing.T, w *world) {
 	c, b := w.open("demo.example.com", "uid-1"), privatePlan("demo.example.com", "uid-1")
 	w.settle(c, b)
 	s := newSurvey(c, nil)
@@ -119,11 +124,12 @@ func TestDuplicate(t *testing.T) {
 
 // TestDenied: one refused call fails one task, names the right and the identity, and
 // what does not depend on it is done.
-func TestDenied(t *testing.T) {
-	w := motoWorld(t)
+func TestDenied(t *testing.T) { judged(t, testDenied) }
+
+func testDenied(t *testing.T, w *world) {
 	c, b := w.open("demo.example.com", "uid-1"), privatePlan("demo.example.com", "uid-1")
 	who, err := c.Whoami(t.Context())
-	if err != nil || who.Name != "assumed-role/tests/tests" || who.Region != testRegion {
+	if err != nil || who.Name == "" || who.Account == "" || who.Region != testRegion {
 		t.Fatalf("who: %+v %v", who, err)
 	}
 	w.calls.answer = func(op string, _ *http.Request) (*http.Response, error) {
@@ -133,7 +139,7 @@ func TestDenied(t *testing.T) {
 		return page(403, "<Response><Errors><Error><Code>UnauthorizedOperation</Code><Message>You are not authorized</Message></Error></Errors></Response>"), nil
 	}
 	err = w.tryApply(w.plan(c, b))
-	if err == nil || !strings.Contains(err.Error(), ":assumed-role/tests/tests may not ec2:CreateNatGateway") {
+	if err == nil || !strings.Contains(err.Error(), ":"+who.Name+" may not ec2:CreateNatGateway") {
 		t.Errorf("denied: %v", err)
 	}
 	w.calls.answer = nil
@@ -155,8 +161,9 @@ func TestDenied(t *testing.T) {
 }
 
 // TestBlocked: what holds an object back is named when the deletion gives up.
-func TestBlocked(t *testing.T) {
-	w := motoWorld(t)
+func TestBlocked(t *testing.T) { judged(t, testBlocked) }
+
+func testBlocked(t *testing.T, w *world) {
 	c, b := w.open("demo.example.com", "uid-1"), privatePlan("demo.example.com", "uid-1")
 	w.settle(c, b)
 	subnet, _, _ := newSurvey(c, nil).subnets.find(t.Context(), "us-east-1a")
@@ -170,7 +177,7 @@ func TestBlocked(t *testing.T) {
 		}
 		return page(400, "<Response><Errors><Error><Code>DependencyViolation</Code><Message>has dependencies</Message></Error></Errors></Response>"), nil
 	}
-	_, err = tasks.Apply(t.Context(), w.plan(c, nil), tasks.ApplyOptions{TaskDeadline: 300 * time.Millisecond, Clock: fastClock{}})
+	_, err = tasks.Apply(t.Context(), w.plan(c, nil), tasks.ApplyOptions{TaskDeadline: 2 * time.Second, Clock: fastClock{}})
 	want := subnet.ID + ` is held by network interface ` + *eni.NetworkInterface.NetworkInterfaceId + ` ("ELB net/k8s-web")`
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("want %q in: %v", want, err)
@@ -210,4 +217,47 @@ func TestTags(t *testing.T) {
 	if managed(tags, "foreign") || managed(tags, "aws:x") {
 		t.Error("a foreign tag counts as ours")
 	}
+}
+
+// TestEventualConsistency: what was made a moment ago is not known everywhere at once.
+func TestEventualConsistency(t *testing.T) {
+	w := simWorld(t)
+	w.sim.Tune(simaws.Tuning{PageSize: 5, ConsistencyDelayMS: simHurry * 300})
+	c, b := w.open("demo.example.com", "uid-1"), privatePlan("demo.example.com", "uid-1")
+	w.apply(w.plan(c, b))
+	w.sim.Tune(simaws.Tuning{PageSize: 5})
+	if p := w.plan(c, b); p.Pending() {
+		t.Errorf("the plan after apply is not empty:\n%s", changes(p))
+	}
+	w.apply(w.plan(c, nil))
+	w.onlyDefaults(c)
+}
+
+// TestThrottled: calls that are refused for their number are made later.
+func TestThrottled(t *testing.T) {
+	w := simWorld(t)
+	w.sim.Tune(simaws.Tuning{PageSize: 5, Throttle: map[string]simaws.Rate{"ec2": {Rate: 2, Burst: 10}}})
+	c, b := w.open("demo.example.com", "uid-1"), privatePlan("demo.example.com", "uid-1")
+	w.settle(c, b)
+	w.apply(w.plan(c, nil))
+	w.onlyDefaults(c)
+}
+
+// TestQuota: a limit of the account stops at once, with its number.
+func TestQuota(t *testing.T) {
+	w := simWorld(t)
+	c, b := w.open("demo.example.com", "uid-1"), privatePlan("demo.example.com", "uid-1")
+	third := b.Subnets[0]
+	for i, zone := range []string{"us-east-1c", "us-east-1d", "us-east-1e", "us-east-1f"} {
+		private, utility := third, b.Subnets[1]
+		private.Name, private.Zone, private.Range = zone, zone, netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 1, byte(192 + 8*i), 0}), 21)
+		utility.Name, utility.Zone, utility.Range = "utility-"+zone, zone, netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 1, byte(16 + 8*i), 0}), 21)
+		b.Subnets = append(b.Subnets, private, utility)
+	}
+	err := w.tryApply(w.plan(c, b))
+	if err == nil || !strings.Contains(err.Error(), "ask for more in Service Quotas (EC2)") || !strings.Contains(err.Error(), "5 of 5") {
+		t.Errorf("six addresses where five are allowed: %v", err)
+	}
+	w.apply(w.plan(c, nil))
+	w.onlyDefaults(c)
 }

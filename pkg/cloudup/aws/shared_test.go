@@ -73,8 +73,9 @@ func sharedSpec(name, uid, vpc, cidr string, ids, ranges []string) (*api.Manifes
 
 // TestSharedSubnetsSurvive: what is given by id is never deleted, however it is tagged,
 // and loses exactly the tags that we put.
-func TestSharedSubnetsSurvive(t *testing.T) {
-	w := motoWorld(t)
+func TestSharedSubnetsSurvive(t *testing.T) { judged(t, testSharedSubnetsSurvive) }
+
+func testSharedSubnetsSurvive(t *testing.T, w *world) {
 	c := w.open("demo.example.com", "uid-1")
 	theirs := map[string]string{"KubernetesCluster": "demo.example.com", "kubernetes.io/cluster/demo.example.com": "shared", "Owner": "netteam"}
 	ranges := []string{"172.30.0.0/20", "172.30.16.0/20", "172.30.32.0/20"}
@@ -115,8 +116,9 @@ func TestSharedSubnetsSurvive(t *testing.T) {
 }
 
 // TestTagHeadroom: two tags fit beside 48; at 50 nothing is begun.
-func TestTagHeadroom(t *testing.T) {
-	w := motoWorld(t)
+func TestTagHeadroom(t *testing.T) { judged(t, testTagHeadroom) }
+
+func testTagHeadroom(t *testing.T, w *world) {
 	c := w.open("a.example.com", "uid-a")
 	theirs := map[string]string{}
 	for i := range 47 {
@@ -156,8 +158,9 @@ func TestTagHeadroom(t *testing.T) {
 }
 
 // TestGapsOfExistingVPC: new subnets are put between those that are there.
-func TestGapsOfExistingVPC(t *testing.T) {
-	w := motoWorld(t)
+func TestGapsOfExistingVPC(t *testing.T) { judged(t, testGapsOfExistingVPC) }
+
+func testGapsOfExistingVPC(t *testing.T, w *world) {
 	c := w.open("demo.example.com", "uid-1")
 	vpc, _ := w.foreign(c, map[string]string{"Owner": "netteam"}, "172.31.0.0/16", "172.31.0.0/20", "172.31.16.0/20", "172.31.32.0/20")
 	m, b := sharedSpec("demo.example.com", "uid-1", vpc, "172.31.0.0/16", nil, nil)
@@ -191,8 +194,9 @@ func TestGapsOfExistingVPC(t *testing.T) {
 	}
 }
 
-func TestCheckNetwork(t *testing.T) {
-	w := motoWorld(t)
+func TestCheckNetwork(t *testing.T) { judged(t, testCheckNetwork) }
+
+func testCheckNetwork(t *testing.T, w *world) {
 	c := w.open("demo.example.com", "uid-1")
 	w.settle(c, privatePlan("demo.example.com", "uid-1"))
 	vpc, ids := w.foreign(c, map[string]string{"Owner": "netteam"}, "172.30.0.0/16", "172.30.0.0/20")

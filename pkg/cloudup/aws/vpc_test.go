@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-func TestVPCLife(t *testing.T) {
-	w := motoWorld(t)
+func TestVPCLife(t *testing.T) { judged(t, testVPCLife) }
+
+func testVPCLife(t *testing.T, w *world) {
 	c := w.open("demo.example.com", "uid-1")
 	b := networkPlan("demo.example.com", "uid-1")
 	b.Labels = map[string]string{"team": "a"}
