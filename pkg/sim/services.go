@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/slipway-k8s/slipway/pkg/sim/aws"
+	"github.com/slipway-k8s/slipway/pkg/sim/aws/autoscaling"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/ec2"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/elbv2"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/iam"
@@ -35,6 +36,10 @@ func addServices(cloud *aws.Cloud, opts Options) (*s3.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	groups, err := autoscaling.New(cloud.World, compute, balancers, autoscaling.Options{Account: aws.Account, Rand: opts.Rand})
+	if err != nil {
+		return nil, err
+	}
 	names, err := route53.New(cloud.World, compute, route53.Options{Rand: opts.Rand})
 	if err != nil {
 		return nil, err
@@ -43,6 +48,6 @@ func addServices(cloud *aws.Cloud, opts Options) (*s3.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	cloud.Register(compute, people, tokens, balancers, names, objects)
+	cloud.Register(compute, groups, people, tokens, balancers, names, objects)
 	return objects, nil
 }

@@ -3,6 +3,9 @@
 package ec2
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/wire"
 )
 
@@ -64,4 +67,59 @@ func (s *Service) BindAddress(c *wire.Call, allocation, interfaceID string) (str
 	}
 	s.bind(c, a, i)
 	return a.PublicIp, nil
+}
+
+// Stop parks a running instance, as a warm pool does.
+func (s *Service) Stop(c *wire.Call, vm *Instance) {
+	if vm.State.Name == "running" {
+		vm.enter("stopping", c.Now.Add(s.delay))
+		s.instances.put(c, vm)
+	}
+}
+
+// Start starts a stopped instance.
+func (s *Service) Start(c *wire.Call, vm *Instance) {
+	if vm.State.Name == "stopped" {
+		vm.enter("pending", c.Now.Add(s.delay))
+		s.instances.put(c, vm)
+	}
+}
+
+// TypeFact is what the other services ask of an instance type; memory in MiB.
+type TypeFact struct {
+	Name          string
+	VCPUs, Memory int
+	Arch          string
+	Old, Bare     bool
+	GPUs, Disks   int
+}
+
+// OfferedTypes are the types that can be launched in a zone, the smallest first.
+func OfferedTypes(region, zoneName string) []TypeFact {
+	var out []TypeFact
+	for name, t := range instanceTypes {
+		if offered(region, zoneName, name) {
+			out = append(out, TypeFact{name, t.vcpus, t.memory, t.arch, t.old, t.bare, t.gpus, t.disks})
+		}
+	}
+	slices.SortFunc(out, func(a, b TypeFact) int {
+		return cmp.Or(a.VCPUs-b.VCPUs, a.Memory-b.Memory, cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// Untag takes one tag off an instance, a reserved one too.
+func (s *Service) Untag(c *wire.Call, id, key string) {
+	if vm := s.Instance(c, id); vm != nil {
+		vm.Tags = slices.DeleteFunc(slices.Clone(vm.Tags), func(t Tag) bool { return t.Key == key })
+		s.instances.put(c, vm)
+	}
+}
+
+// Mark puts one tag on an instance, a reserved one too.
+func (s *Service) Mark(c *wire.Call, id, key, value string) {
+	if vm := s.Instance(c, id); vm != nil {
+		vm.Tags = append(slices.DeleteFunc(slices.Clone(vm.Tags), func(t Tag) bool { return t.Key == key }), Tag{key, value})
+		s.instances.put(c, vm)
+	}
 }
