@@ -18,6 +18,7 @@ var (
 	ErrDenied      = driver.ErrDenied
 	ErrUnavailable = driver.ErrUnavailable
 	ErrDamaged     = driver.ErrDamaged
+	ErrNoStore     = driver.ErrNoStore
 	ErrInvalid     = driver.ErrInvalid
 	ErrUnsafe      = driver.ErrUnsafe
 )

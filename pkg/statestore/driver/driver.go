@@ -18,7 +18,7 @@ import (
 // The kinds of failure. A driver's errors answer errors.Is with exactly one of them,
 // or with a context's error; see Error.
 var (
-	// ErrNotFound: there is no object with that key. A missing bucket is ErrInvalid.
+	// ErrNotFound: there is no object with that key. A missing bucket is ErrNoStore.
 	ErrNotFound = errors.New("not found")
 	// ErrConflict: a condition did not hold; nothing was written.
 	ErrConflict = errors.New("precondition failed")
@@ -29,7 +29,10 @@ var (
 	ErrUnavailable = errors.New("not available")
 	// ErrDamaged: the object is shorter than what was written, or differs from it.
 	ErrDamaged = errors.New("damaged")
-	// ErrInvalid: it cannot succeed as asked: a bad URL or key, no such bucket.
+	// ErrNoStore: the bucket that should hold the objects does not exist, or the
+	// folder cannot.
+	ErrNoStore = errors.New("no such store")
+	// ErrInvalid: it cannot succeed as asked: a bad URL or key.
 	ErrInvalid = errors.New("invalid")
 	// ErrUnsafe: the server ignores conditions, so two writers would not see each other.
 	ErrUnsafe = errors.New("conditions are ignored")

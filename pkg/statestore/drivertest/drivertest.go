@@ -79,7 +79,7 @@ func want(t *testing.T, what string, err, kind error) {
 	if !errors.Is(err, kind) {
 		t.Fatalf("%s: got error %v, want one that is %q", what, err, kind)
 	}
-	for _, other := range []error{driver.ErrNotFound, driver.ErrConflict, driver.ErrDenied, driver.ErrUnavailable, driver.ErrDamaged, driver.ErrInvalid, driver.ErrUnsafe} {
+	for _, other := range []error{driver.ErrNotFound, driver.ErrConflict, driver.ErrDenied, driver.ErrUnavailable, driver.ErrDamaged, driver.ErrNoStore, driver.ErrInvalid, driver.ErrUnsafe} {
 		if other != kind && errors.Is(err, other) {
 			t.Fatalf("%s: error %v is %q and %q", what, err, kind, other)
 		}

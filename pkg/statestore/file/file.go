@@ -52,7 +52,7 @@ func New(dir string) (*Store, error) {
 		return nil, fmt.Errorf("open file store %s: %w", dir, err)
 	}
 	if st, err := os.Stat(abs); err == nil && !st.IsDir() {
-		return nil, &driver.Error{Op: "open", Name: "file://" + abs, Kind: driver.ErrInvalid, Hint: "it is a file, not a folder"}
+		return nil, &driver.Error{Op: "open", Name: "file://" + abs, Kind: driver.ErrNoStore, Hint: "it is a file, not a folder"}
 	}
 	return &Store{dir: abs, fill: fill, link: (*os.Root).Link}, nil
 }
@@ -64,6 +64,20 @@ func Open(u *url.URL) (*Store, error) {
 			Hint: "a file store is written file:///absolute/path"}
 	}
 	return New(u.Path)
+}
+
+// root opens the folder; fs.ErrNotExist when it was never made.
+func (s *Store) root() (*os.Root, error) {
+	root, err := os.OpenRoot(s.dir)
+	return root, noFolder(err)
+}
+
+// noFolder marks the error of a store whose path leads through a file.
+func noFolder(err error) error {
+	if errors.Is(err, syscall.ENOTDIR) {
+		return fmt.Errorf("%w: %w", driver.ErrNoStore, err)
+	}
+	return err
 }
 
 // URL returns file:// and the absolute path.
@@ -120,7 +134,7 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	if err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(s.dir)
+	root, err := s.root()
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -152,9 +166,9 @@ func (s *Store) write(ctx context.Context, op, key string, data []byte, place fu
 		return "", err
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return "", s.fail(op, key, err)
+		return "", s.fail(op, key, noFolder(err))
 	}
-	root, err := os.OpenRoot(s.dir)
+	root, err := s.root()
 	if err != nil {
 		return "", s.fail(op, key, err)
 	}

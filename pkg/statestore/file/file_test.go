@@ -249,8 +249,20 @@ func TestOpenRefusesOtherURLs(t *testing.T) {
 			t.Errorf("%s: got %v", raw, err)
 		}
 	}
-	if _, err := New("file_test.go"); !errors.Is(err, driver.ErrInvalid) {
+	if _, err := New("file_test.go"); !errors.Is(err, driver.ErrNoStore) {
 		t.Errorf("a file as the folder: %v", err)
+	}
+	s := openDir(t, filepath.Join(t.TempDir(), "f", "store"))
+	if err := os.WriteFile(filepath.Dir(s.dir), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, get := s.Get(t.Context(), "a/b")
+	_, put := s.Put(t.Context(), "a/b", nil)
+	_, list := s.List(t.Context(), "a/", driver.ListOptions{})
+	for i, err := range []error{get, put, list, s.Delete(t.Context(), "a/b")} {
+		if !errors.Is(err, driver.ErrNoStore) || !strings.Contains(err.Error(), "is a file, not a folder") {
+			t.Errorf("below a file, call %d: %v", i, err)
+		}
 	}
 }
 

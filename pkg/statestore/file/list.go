@@ -29,7 +29,7 @@ func (s *Store) List(ctx context.Context, prefix string, o driver.ListOptions) (
 	if err := ctx.Err(); err != nil {
 		return driver.Page{}, s.fail("list", prefix, err)
 	}
-	root, err := os.OpenRoot(s.dir)
+	root, err := s.root()
 	if errors.Is(err, fs.ErrNotExist) {
 		return driver.Page{}, nil
 	}

@@ -52,17 +52,14 @@ func unescape(name string) (part string, ok bool) {
 
 // fail names the object, sorts the error into its kind and says what to do.
 func (s *Store) fail(op, key string, err error) error {
-	e := &driver.Error{Op: op, Name: s.URL() + "/" + key, Err: err}
-	for _, kind := range []error{driver.ErrConflict, driver.ErrInvalid} {
-		if errors.Is(err, kind) {
-			e.Kind = kind
-			if err == kind {
-				e.Err = nil
-			}
-			return e
-		}
-	}
+	e := &driver.Error{Op: op, Name: s.URL() + "/" + key, Err: plain(err)}
 	switch {
+	case errors.Is(err, driver.ErrConflict):
+		e.Kind, e.Err = driver.ErrConflict, nil
+	case errors.Is(err, errIrregular):
+		e.Kind = driver.ErrInvalid
+	case errors.Is(err, driver.ErrNoStore):
+		e.Kind, e.Hint = driver.ErrNoStore, "a part of the store's path is a file, not a folder"
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%s %s: %w", op, e.Name, err)
 	case errors.Is(err, fs.ErrNotExist) && op == "read", errors.Is(err, syscall.ENOTDIR) && op == "read":
@@ -79,4 +76,13 @@ func (s *Store) fail(op, key string, err error) error {
 		e.Kind = driver.ErrUnavailable
 	}
 	return e
+}
+
+// plain drops the marks of this package, which a driver.Error says by its kind.
+func plain(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path
+	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -20,7 +21,7 @@ func (s *Store) Get(ctx context.Context, key string) (driver.Object, error) {
 	if err != nil {
 		return driver.Object{}, err
 	}
-	root, err := os.OpenRoot(s.dir)
+	root, err := s.root()
 	if err != nil {
 		return driver.Object{}, s.fail("read", key, err)
 	}
@@ -38,7 +39,7 @@ func (s *Store) GetHead(ctx context.Context, key string, n int) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(s.dir)
+	root, err := s.root()
 	if err != nil {
 		return nil, s.fail("read", key, err)
 	}
@@ -74,6 +75,8 @@ func version(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+var errIrregular = errors.New("it is not a regular file")
+
 // open opens a regular file; a folder is not an object.
 func open(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	st, err := root.Lstat(name)
@@ -84,7 +87,7 @@ func open(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, fs.ErrNotExist
 	}
 	if !st.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("%w: it is a %s, not a regular file", driver.ErrInvalid, st.Mode().Type())
+		return nil, nil, fmt.Errorf("%w (its mode is %s)", errIrregular, st.Mode().Type())
 	}
 	f, err := root.Open(name)
 	return f, st, err

@@ -30,7 +30,7 @@ func (s *Store) classify(ctx context.Context, r request, region string, err erro
 	case errors.Is(err, errBody):
 		e.Kind = driver.ErrDamaged
 	case code == "NoSuchBucket":
-		e.Kind, e.Hint = driver.ErrInvalid, fmt.Sprintf("there is no bucket %s; create it, with versioning on, or correct the store's URL", s.bucket)
+		e.Kind, e.Hint = driver.ErrNoStore, s.noBucket()
 	case code == "InvalidBucketName", code == "InvalidRequest", code == "KeyTooLongError", code == "NotImplemented":
 		e.Kind = driver.ErrInvalid
 	case status == http.StatusPreconditionFailed:
@@ -38,7 +38,7 @@ func (s *Store) classify(ctx context.Context, r request, region string, err erro
 	case status == http.StatusNotFound && r.op != "list":
 		e.Kind, e.Err = driver.ErrNotFound, nil
 	case status == http.StatusNotFound:
-		e.Kind, e.Hint = driver.ErrInvalid, fmt.Sprintf("there is no bucket %s", s.bucket)
+		e.Kind, e.Hint = driver.ErrNoStore, s.noBucket()
 	case wrongRegion(err):
 		e.Kind, e.Hint = driver.ErrInvalid, "the bucket is in another region, which the server does not name; add ?region= to the store's URL"
 	case status == http.StatusForbidden, status == http.StatusUnauthorized, expired(code):
@@ -68,6 +68,10 @@ func (s *Store) remedy(r request, region, code string, err error) string {
 		return "needs " + r.action + " on " + object + " (or there is no such object, and s3:ListBucket on " + arn + ", which would show that, is missing too)"
 	}
 	return "needs " + r.action + " on " + object
+}
+
+func (s *Store) noBucket() string {
+	return fmt.Sprintf("there is no bucket %s; create it, with versioning on, or correct the store's URL", s.bucket)
 }
 
 func expired(code string) bool {

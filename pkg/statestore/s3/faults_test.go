@@ -133,8 +133,8 @@ func TestErrorsSayWhatIsMissing(t *testing.T) {
 		{"clock", 403, "RequestTimeTooSkewed", "The difference is too large", get, driver.ErrDenied, "the clock of this machine is wrong"},
 		{"expired", 400, "ExpiredToken", "The provided token has expired", get, driver.ErrDenied, "sign in again"},
 		{"unknown key", 403, "InvalidAccessKeyId", "The key does not exist", get, driver.ErrDenied, "does not know these credentials"},
-		{"bucket", 404, "NoSuchBucket", "The bucket does not exist", get, driver.ErrInvalid, "there is no bucket state"},
-		{"bucket by list", 404, "NoSuchBucket", "The bucket does not exist", list, driver.ErrInvalid, "there is no bucket state"},
+		{"bucket", 404, "NoSuchBucket", "The bucket does not exist", get, driver.ErrNoStore, "there is no bucket state"},
+		{"bucket by list", 404, "NoSuchBucket", "The bucket does not exist", list, driver.ErrNoStore, "there is no bucket state"},
 		{"throttled", 503, "SlowDown", "Reduce your request rate", get, driver.ErrUnavailable, "SlowDown: Reduce your request rate"},
 		{"region", 400, "AuthorizationHeaderMalformed", "the region is wrong", get, driver.ErrInvalid, "add ?region="},
 	} {
