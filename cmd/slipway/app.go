@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -77,7 +76,7 @@ func (a *app) deps(ctx context.Context) (cluster.Deps, error) {
 }
 
 func (a *app) openCloud(ctx context.Context, m *api.Manifest, ledger cloudup.Ledger) (cloudup.Cloud, error) {
-	return all.Open(ctx, m, all.Options{Ledger: ledger, Logger: a.logger(), HTTPClient: http.DefaultClient})
+	return all.Open(ctx, m, all.Options{Ledger: ledger, Logger: a.logger()})
 }
 
 // who names the person or job: the CI's own variables say more than "root".

@@ -64,12 +64,15 @@ func outcome(ctx context.Context, err error) (code int, remedy string) {
 		exists   *cluster.ExistsError
 		noGroup  *cluster.GroupNotFoundError
 		moved    *cluster.MovedError
+		lost     *statestore.LostLockError
 	)
 	switch {
 	case ctx.Err() != nil || errors.Is(err, context.Canceled):
 		return exitInterrupted, "Interrupted. What was begun has been finished; run the same command again to go on."
 	case errors.As(err, &locked):
 		return exitLocked, "Wait for it to end. If it is certain that it no longer runs: slipway unlock " + locked.Cluster
+	case errors.As(err, &lost):
+		return exitLocked, "Another run may be at work. What was begun has been finished; look at `slipway get operations`, then run this again."
 	case errors.As(err, &conflict):
 		return exitLocked, "Nothing was written. Look at the newer revision, then make your change again."
 	case errors.As(err, &moved):

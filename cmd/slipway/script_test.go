@@ -114,7 +114,7 @@ func runStories(t *testing.T, dir string, setup func(*testscript.Env) error) {
 			"cloud":  cloudCmd,
 			"code":   codeCmd,
 			"python": pythonCmd,
-			"stop":   stopCmd,
+			"cutoff": stopCmd,
 			"let":    letCmd,
 		},
 		Condition: func(cond string) (bool, error) {
@@ -178,10 +178,10 @@ func pythonCmd(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // stopCmd starts a command and sends it a signal when its stderr first holds a word:
-// `stop KILL WORD command [args...]`. It expects the command not to succeed.
+// `cutoff KILL WORD command [args...]`. It expects the command not to succeed.
 func stopCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
-		ts.Fatalf("usage: stop KILL|INT WORD command [args...]")
+		ts.Fatalf("usage: cutoff KILL|INT WORD command [args...]")
 	}
 	signals := map[string]syscall.Signal{"KILL": syscall.SIGKILL, "INT": syscall.SIGINT}
 	ctx, cancel := context.WithCancel(context.Background())

@@ -84,7 +84,6 @@ func TestValidate(t *testing.T) {
 		{"cloudLabels.KubernetesCluster=y", "is a mark that Slipway sets itself"},
 		{"cloudLabels.kubernetes.io/cluster/x=owned", "is a mark that Slipway sets itself"},
 		{"cloudLabels.x=a<b", "spec.cloudLabels.x: a value is up to 256"},
-		{"networking.dns=public", "spec.dnsZone: is needed with spec.networking.dns public"},
 		{"dnsZone=example.com", "spec.dnsZone: is of no use with spec.networking.dns none"},
 		{"clusterDNSDomain=a b", "spec.clusterDNSDomain: must be a DNS name"},
 		{"bastion.publicName=b.example.com", "spec.bastion.publicName: needs spec.networking.dns"},

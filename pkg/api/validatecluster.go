@@ -93,8 +93,6 @@ func (v *validator) dns() {
 	switch {
 	case dns == DNSNone && s.DNSZone != "":
 		v.fault("spec.dnsZone", s.DNSZone, "is of no use with spec.networking.dns none; set that to public or private")
-	case (dns == DNSPublic || dns == DNSPrivate) && s.DNSZone == "":
-		v.fault("spec.dnsZone", "", "is needed with spec.networking.dns %s: the zone's name or id", dns)
 	case strings.Contains(s.DNSZone, "."):
 		zone := strings.TrimSuffix(s.DNSZone, ".")
 		if wrong := dnsName(zone, 253); wrong != "" {

@@ -16,7 +16,7 @@ import (
 // the store, leaving its history and a tombstone. It branches off Update after the
 // spec: the ownership index, not the spec, says what is there.
 func Delete(ctx context.Context, d Deps, o UpdateOptions) (*Result, error) {
-	return d.locked(ctx, o, func(ctx context.Context, guard func(context.Context) error) (*Result, error) {
+	return d.locked(ctx, o, func(ctx context.Context, d Deps, still guard) (*Result, error) {
 		c, err := Load(ctx, d, o.Name)
 		if err != nil {
 			return nil, err
@@ -37,7 +37,7 @@ func Delete(ctx context.Context, d Deps, o UpdateOptions) (*Result, error) {
 		if err := o.settle(plan); err != nil || !o.Yes {
 			return &Result{Plan: plan}, err
 		}
-		summary, err := d.run(ctx, o.Name, plan, o, guard)
+		summary, err := d.run(ctx, o.Name, plan, o, still)
 		result := &Result{Plan: plan, Summary: summary}
 		if err != nil {
 			return result, err
@@ -45,7 +45,7 @@ func Delete(ctx context.Context, d Deps, o UpdateOptions) (*Result, error) {
 		if err := d.nothingLeft(ctx, c, o.Workers); err != nil {
 			return result, err
 		}
-		if err := guard(ctx); err != nil {
+		if err := still(ctx); err != nil {
 			return result, err
 		}
 		return result, d.forget(ctx, c)

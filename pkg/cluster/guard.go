@@ -17,12 +17,15 @@ import (
 // releaseTime bounds the release of a lock after an interrupt.
 const releaseTime = 10 * time.Second
 
-// locked runs an operation, under the cluster's lock when it will change something.
-// The guard that run gets says whether the lock is still ours.
+// guard says whether a run still holds its lock.
+type guard func(context.Context) error
+
+// locked runs an operation, under the cluster's lock when it will change something. run
+// gets a store that writes nothing once the lock is lost, and the guard for the rest.
 func (d Deps) locked(ctx context.Context, o UpdateOptions,
-	run func(ctx context.Context, guard func(context.Context) error) (*Result, error)) (result *Result, err error) {
+	run func(ctx context.Context, d Deps, still guard) (*Result, error)) (result *Result, err error) {
 	if !o.Yes {
-		return run(ctx, func(context.Context) error { return nil })
+		return run(ctx, d, func(context.Context) error { return nil })
 	}
 	lock, err := d.lock(ctx, o.Name, o.Command, o.LockWait)
 	if err != nil {
@@ -32,9 +35,14 @@ func (d Deps) locked(ctx context.Context, o UpdateOptions,
 		// An interrupt must not leave the lock behind.
 		release, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 		defer cancel()
-		err = errors.Join(err, lock.Release(release))
+		if lost := lock.Release(release); !errors.As(err, new(*statestore.LostLockError)) {
+			err = errors.Join(err, lost)
+		}
 	}()
-	return run(ctx, lock.Check)
+	stop := d.beat(ctx, lock)
+	defer stop()
+	d.Store = lock.Store()
+	return run(ctx, d, lock.Check)
 }
 
 // lockPoll is how often a run that waits for a lock looks again.
@@ -56,6 +64,29 @@ func (d Deps) lock(ctx context.Context, name, command string, wait time.Duration
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// beatEvery is how often a run that holds a lock gives a sign of life.
+const beatEvery = 20 * time.Second
+
+// beat gives signs of life until stop is called.
+func (d Deps) beat(ctx context.Context, lock *statestore.Lock) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-d.Clock.After(beatEvery):
+			case <-ctx.Done():
+				return
+			}
+			if err := lock.Beat(ctx); err != nil && ctx.Err() == nil {
+				d.Logger.Warn("no sign of life could be given; the lock itself is checked before each step", "error", err)
+			}
+		}
+	}()
+	return func() { cancel(); <-ended }
 }
 
 // MovedError says that the world is no longer as a saved plan saw it.

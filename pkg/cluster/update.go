@@ -50,7 +50,7 @@ type Result struct {
 // Update makes the cloud as the newest revision wants it: spec, blueprint, graph, plan
 // and, with Yes, apply. This is the whole of `slipway update cluster`.
 func Update(ctx context.Context, d Deps, o UpdateOptions) (*Result, error) {
-	return d.locked(ctx, o, func(ctx context.Context, guard func(context.Context) error) (*Result, error) {
+	return d.locked(ctx, o, func(ctx context.Context, d Deps, still guard) (*Result, error) {
 		// The spec, newest revision, with what is derived.
 		c, err := d.wanted(ctx, o)
 		if err != nil {
@@ -74,7 +74,7 @@ func Update(ctx context.Context, d Deps, o UpdateOptions) (*Result, error) {
 			return &Result{Plan: plan}, err
 		}
 		// The apply: each task gets its own change.
-		summary, err := d.apply(ctx, c, plan, o, guard)
+		summary, err := d.apply(ctx, c, plan, o, still)
 		return &Result{Plan: plan, Summary: summary}, err
 	})
 }
@@ -173,16 +173,16 @@ func (o UpdateOptions) verb(otherwise string) string {
 
 // apply runs a plan under the lock and moves the applied revision when all of it
 // succeeded.
-func (d Deps) apply(ctx context.Context, c *Loaded, plan *tasks.Plan, o UpdateOptions, guard func(context.Context) error) (tasks.Summary, error) {
+func (d Deps) apply(ctx context.Context, c *Loaded, plan *tasks.Plan, o UpdateOptions, still guard) (tasks.Summary, error) {
 	name := c.Cluster.Metadata.Name
 	if !plan.Pending() && d.isApplied(ctx, c) {
 		return tasks.Summary{}, nil
 	}
-	summary, err := d.run(ctx, name, plan, o, guard)
+	summary, err := d.run(ctx, name, plan, o, still)
 	if err != nil {
 		return summary, err
 	}
-	if err := guard(ctx); err != nil {
+	if err := still(ctx); err != nil {
 		return summary, err
 	}
 	return summary, d.Store.SetApplied(ctx, name, statestore.Applied{
@@ -192,10 +192,10 @@ func (d Deps) apply(ctx context.Context, c *Loaded, plan *tasks.Plan, o UpdateOp
 }
 
 // run applies a plan, journalled, and logs the operation with its result.
-func (d Deps) run(ctx context.Context, name string, plan *tasks.Plan, o UpdateOptions, guard func(context.Context) error) (tasks.Summary, error) {
+func (d Deps) run(ctx context.Context, name string, plan *tasks.Plan, o UpdateOptions, still guard) (tasks.Summary, error) {
 	began := d.now()
 	summary, err := tasks.Apply(ctx, plan, tasks.ApplyOptions{
-		Workers: o.Workers, Reporter: o.Reporter, Guard: guard,
+		Workers: o.Workers, Reporter: o.Reporter, Guard: still,
 		Journal: newJournal(d, name, plan.Header), Logger: d.Logger, Clock: d.Clock,
 	})
 	return summary, errors.Join(err, d.logOperation(ctx, name, plan.Header, began, summary, err))

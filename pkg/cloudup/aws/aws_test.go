@@ -22,7 +22,7 @@ import (
 
 	"github.com/slipway-k8s/slipway/pkg/api"
 	"github.com/slipway-k8s/slipway/pkg/cloudup"
-	"github.com/slipway-k8s/slipway/pkg/internal/mototest"
+	"github.com/slipway-k8s/slipway/internal/mototest"
 	"github.com/slipway-k8s/slipway/pkg/model"
 	"github.com/slipway-k8s/slipway/pkg/sim"
 	simaws "github.com/slipway-k8s/slipway/pkg/sim/aws"

@@ -14,6 +14,7 @@ func (c *Cloud) Resolve(ctx context.Context, m *api.Manifest) error {
 	for _, resolve := range []func(context.Context, *api.Manifest) error{
 		c.resolveNetwork,  // ranges of an existing VPC, zones and ranges of subnets in it
 		c.resolveMachines, // machine types and images
+		c.resolveZone,     // the hosted zone of the cluster's names
 	} {
 		if err := resolve(ctx, m); err != nil {
 			return err

@@ -210,7 +210,7 @@ func (c *Cloud) checkHeadroom(i int, s api.Subnet, n api.Networking, have map[st
 		}
 	}
 	need := 0
-	for k := range c.marksOf(s, n) {
+	for k := range c.marksOf(s) {
 		if _, there := have[k]; !there {
 			need++
 		}
@@ -226,11 +226,10 @@ func (c *Cloud) checkHeadroom(i int, s api.Subnet, n api.Networking, have map[st
 }
 
 // marksOf are the tags that a shared subnet should carry, as its lowering has them.
-func (c *Cloud) marksOf(s api.Subnet, n api.Networking) map[string]string {
-	private := slices.ContainsFunc(n.Subnets, func(o api.Subnet) bool { return o.Type == api.SubnetPrivate })
+func (c *Cloud) marksOf(s api.Subnet) map[string]string {
 	tags := roleTags(model.Subnet{
 		ExternalLB: s.Type != api.SubnetPrivate,
-		InternalLB: s.Type == api.SubnetPrivate || s.Type != api.SubnetUtility && !private,
+		InternalLB: s.Type == api.SubnetPrivate,
 	})
 	tags[c.clusterTag()] = "shared"
 	return tags
