@@ -23,8 +23,9 @@ func balancerPlan(t *testing.T, m *api.Manifest) *model.Blueprint {
 	return b
 }
 
-func TestBalancerLife(t *testing.T) {
-	w := motoWorld(t)
+func TestBalancerLife(t *testing.T) { judged(t, testBalancerLife) }
+
+func testBalancerLife(t *testing.T, w *world) {
 	c := w.open("demo.example.com", "uid-1")
 	m := testManifest("demo.example.com", "uid-1")
 	b := balancerPlan(t, m)
@@ -62,8 +63,9 @@ func TestBalancerLife(t *testing.T) {
 }
 
 // Another scheme is another load balancer, and the plan says what that means.
-func TestBalancerScheme(t *testing.T) {
-	w := motoWorld(t)
+func TestBalancerScheme(t *testing.T) { judged(t, testBalancerScheme) }
+
+func testBalancerScheme(t *testing.T, w *world) {
 	c := w.open("demo.example.com", "uid-1")
 	m := testManifest("demo.example.com", "uid-1")
 	w.settle(c, balancerPlan(t, m))
@@ -75,8 +77,9 @@ func TestBalancerScheme(t *testing.T) {
 }
 
 // D05: two clusters whose long names differ in the last character, in one account.
-func TestLookAlikeClusters(t *testing.T) {
-	w := motoWorld(t)
+func TestLookAlikeClusters(t *testing.T) { judged(t, testLookAlikeClusters) }
+
+func testLookAlikeClusters(t *testing.T, w *world) {
 	long := "team-platform-very-long-name-of-a-staging-cluster"
 	names := []string{long + "-a.example.com", long + "-b.example.com"}
 	var clouds []*Cloud

@@ -3,14 +3,16 @@
 package aws
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/slipway-k8s/slipway/pkg/api"
 )
 
-func TestCheckMachines(t *testing.T) {
-	w := motoWorld(t)
+func TestCheckMachines(t *testing.T) { judged(t, testCheckMachines) }
+
+func testCheckMachines(t *testing.T, w *world) {
 	c := w.open("demo.example.com", "uid-1")
 	for name, test := range map[string]struct {
 		set  func(m *api.Manifest)
@@ -18,7 +20,9 @@ func TestCheckMachines(t *testing.T) {
 	}{
 		"good":    {func(*api.Manifest) {}, ""},
 		"no type": {func(m *api.Manifest) { m.Groups[0].Spec.MachineType = "m99.large" }, "InstanceGroup/control-plane-us-east-1a: spec.machineType: there is no such machine type in us-east-1"},
-		"no zone": {func(m *api.Manifest) { m.Cluster.Spec.Networking.Subnets[1].Zone = "us-east-1e" },
+		"no zone": {func(m *api.Manifest) {
+			m.Cluster.Spec.Networking.Subnets[1].Zone, m.Groups[1].Spec.MachineType = "us-east-1e", "m7i.large"
+		},
 			"is not offered in us-east-1e, where the group has a subnet; it is offered in us-east-1a, us-east-1b"},
 		"no image": {func(m *api.Manifest) { m.Groups[4].Spec.Image = "099720109477/nothing-*" }, "InstanceGroup/nodes-us-east-1b: spec.image: there is no such image"},
 		"no id":    {func(m *api.Manifest) { m.Groups[4].Spec.Image = "ami-12345678" }, "spec.image: there is no such image"},
@@ -48,8 +52,9 @@ func TestCheckMachines(t *testing.T) {
 	}
 }
 
-func TestCheckMachinesMakesThreeCalls(t *testing.T) {
-	w := motoWorld(t)
+func TestCheckMachinesMakesThreeCalls(t *testing.T) { judged(t, testCheckMachinesMakesThreeCalls) }
+
+func testCheckMachinesMakesThreeCalls(t *testing.T, w *world) {
 	c := w.open("demo.example.com", "uid-1")
 	mark := w.calls.mark()
 	for range 2 { // the second is answered from memory
@@ -57,13 +62,14 @@ func TestCheckMachinesMakesThreeCalls(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if calls := w.calls.since(mark); len(calls) != 3 {
+	if calls := slices.Compact(w.calls.since(mark)); len(calls) != 3 { // pages apart
 		t.Errorf("%s", tally(calls))
 	}
 }
 
-func TestResolveMachines(t *testing.T) {
-	w := motoWorld(t)
+func TestResolveMachines(t *testing.T) { judged(t, testResolveMachines) }
+
+func testResolveMachines(t *testing.T, w *world) {
 	c := w.open("demo.example.com", "uid-1")
 	m := testManifest("demo.example.com", "uid-1")
 	for i, s := range []api.InstanceGroupSpec{
@@ -84,7 +90,8 @@ func TestResolveMachines(t *testing.T) {
 		{"t3.medium", testImage}, {"m6g.large", armImage}, {"t4g.medium", armImage},
 		{"t3.micro", testImage}, {"m99.large", ""}, {"m5.large", "ami-1"},
 	} {
-		if s := m.Groups[i].Spec; s.MachineType != want.machine || s.Image != want.image {
+		stem := strings.TrimSuffix(want.image, "20260714") // the newest of each world
+		if s := m.Groups[i].Spec; s.MachineType != want.machine || !strings.HasPrefix(s.Image, stem) || strings.Contains(s.Image, "*") || (stem == "") != (s.Image == "") {
 			t.Errorf("group %d got %s with %s, want %s with %s", i, s.MachineType, s.Image, want.machine, want.image)
 		}
 	}

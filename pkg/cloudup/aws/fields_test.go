@@ -34,7 +34,7 @@ func TestGroupFields(t *testing.T) {
 		"machine type": {func(s *api.InstanceGroupSpec) { s.MachineType = "m5.xlarge" },
 			[]string{"machineType: m5.large -> m5.xlarge"}, []string{"machineType: m5.xlarge -> m5.large"}},
 		"image": {func(s *api.InstanceGroupSpec) { s.Image, s.MachineType = armImage, "m6g.large" },
-			[]string{"image: ami-0000000000000a001 -> ami-0000000000000a002"}, []string{"image: ami-0000000000000a002 -> ami-0000000000000a001"}},
+			[]string{"    image: ami-", "machineType: m5.large -> m6g.large"}, []string{"    image: ami-", "machineType: m6g.large -> m5.large"}},
 		"sizes": {func(s *api.InstanceGroupSpec) { s.MinSize, s.MaxSize = ptr(int32(2)), ptr(int32(5)) },
 			[]string{"minSize: 1 -> 2", "maxSize: 1 -> 5", "size: 1 -> 2"}, []string{"minSize: 2 -> 1", "maxSize: 5 -> 1", "size: 2 -> 1"}},
 		"subnets": {func(s *api.InstanceGroupSpec) { s.Subnets = testZones[:2] },
@@ -87,10 +87,9 @@ func TestGroupFields(t *testing.T) {
 		"user data": {func(s *api.InstanceGroupSpec) {
 			s.AdditionalUserData = []api.UserDataPart{{Name: "x.sh", Type: "text/x-shellscript", Content: "#!/bin/sh\n"}}
 		},
-			[]string{"userData: (none) -> sha256:"}, nil}, // not applied: see bastionManifest
+			[]string{"userData: (none) -> sha256:"}, []string{"userData: sha256:"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			w := motoWorld(t)
+		judgedAs(t, name, func(t *testing.T, w *world) {
 			c := w.open("demo.example.com", "uid-1")
 			m := bastionManifest("demo.example.com", "uid-1")
 			w.settle(c, build(t, m))
@@ -98,8 +97,8 @@ func TestGroupFields(t *testing.T) {
 			test.set(&m.Groups[0].Spec)
 			p := w.plan(c, build(t, m))
 			mustSay(t, p, test.says...)
-			if test.back == nil {
-				return
+			if name == "user data" && w.moto {
+				return // moto starts no machines from a later version with user data
 			}
 			w.apply(p)
 			ignoreStaleTags(t, w, c, build(t, m))
@@ -112,6 +111,12 @@ func TestGroupFields(t *testing.T) {
 	}
 }
 
+// judgedAs is judged under a name of its own.
+func judgedAs(t *testing.T, name string, test func(t *testing.T, w *world)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { judged(t, test) })
+}
+
 // ignoreStaleTags checks that a plan is empty, but for one thing: moto answers
 // DescribeLaunchTemplates with the tags that a template had when it was made, so a later
 // change of them is planned again and again.
@@ -119,7 +124,7 @@ func ignoreStaleTags(t *testing.T, w *world, c *Cloud, b *model.Blueprint) {
 	t.Helper()
 	for _, i := range w.plan(c, b).Items {
 		for _, f := range i.Fields {
-			stale := strings.HasPrefix(string(i.ID), "aws/launchtemplate/") && strings.HasPrefix(f.Path, "tags[")
+			stale := w.moto && strings.HasPrefix(string(i.ID), "aws/launchtemplate/") && strings.HasPrefix(f.Path, "tags[")
 			if i.Action.Pending() && !stale {
 				t.Errorf("the plan after apply is not empty: %s %s: %s -> %s", i.ID, f.Path, f.Old, f.New)
 			}
@@ -129,8 +134,9 @@ func ignoreStaleTags(t *testing.T, w *world, c *Cloud, b *model.Blueprint) {
 
 // The price of a group that mixes machines goes to the policy, not to the template, and
 // its removal is a change.
-func TestMixedPrice(t *testing.T) {
-	w := motoWorld(t)
+func TestMixedPrice(t *testing.T) { judged(t, testMixedPrice) }
+
+func testMixedPrice(t *testing.T, w *world) {
 	c := w.open("demo.example.com", "uid-1")
 	m := bastionManifest("demo.example.com", "uid-1")
 	s := &m.Groups[0].Spec
@@ -152,7 +158,7 @@ func TestMixedPrice(t *testing.T) {
 
 // Every optional field of roles and their policies.
 func TestIdentityFields(t *testing.T) {
-	boundary := "arn:aws:iam::123456789012:policy/boundary"
+	boundary := "arn:aws:iam::aws:policy/ReadOnlyAccess"
 	for name, test := range map[string]struct {
 		set        func(s *api.ClusterSpec)
 		says, back []string
@@ -167,8 +173,7 @@ func TestIdentityFields(t *testing.T) {
 		"labels": {func(s *api.ClusterSpec) { s.CloudLabels = map[string]string{"team": "a"} },
 			[]string{"tags[team]: (none) -> a"}, []string{"tags[team]: a -> (none)"}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			w := motoWorld(t)
+		judgedAs(t, name, func(t *testing.T, w *world) {
 			c := w.open("demo.example.com", "uid-1")
 			m := bastionManifest("demo.example.com", "uid-1")
 			w.settle(c, build(t, m))

@@ -256,7 +256,16 @@ func (r *IAMRole) create(ctx context.Context) (string, error) {
 		in.PermissionsBoundary = &r.boundary
 	}
 	_, err := r.s.iam.CreateRole(ctx, in)
-	return r.name, err
+	return r.name, noPolicy(err, r.boundary, "spec.iam.permissionsBoundary")
+}
+
+// noPolicy makes the error about a policy that is not there a permanent one: it was
+// given by the user, so it will not appear by itself.
+func noPolicy(err error, arn, field string) error {
+	if arn == "" || !gone(err) || !strings.Contains(err.Error(), arn) {
+		return err
+	}
+	return fmt.Errorf("there is no policy %s: correct %s (%v)", arn, field, err)
 }
 
 // update changes the trust and the boundary of a role.
@@ -271,6 +280,7 @@ func (r *IAMRole) update(ctx context.Context, c tasks.Change) error {
 			err = ifThere(err)
 		} else {
 			_, err = r.s.iam.PutRolePermissionsBoundary(ctx, &iam.PutRolePermissionsBoundaryInput{RoleName: &r.name, PermissionsBoundary: &r.boundary})
+			err = noPolicy(err, r.boundary, "spec.iam.permissionsBoundary")
 		}
 	}
 	if err != nil {
@@ -310,7 +320,7 @@ func (r *IAMRole) attach(ctx context.Context, have []string) error {
 			continue
 		}
 		if _, err := r.s.iam.AttachRolePolicy(ctx, &iam.AttachRolePolicyInput{RoleName: &r.name, PolicyArn: &arn}); err != nil {
-			return fmt.Errorf("attach %s to role %s: %w", arn, r.name, err)
+			return fmt.Errorf("attach %s to role %s: %w", arn, r.name, noPolicy(err, arn, "spec.externalPolicies"))
 		}
 	}
 	for _, arn := range have {

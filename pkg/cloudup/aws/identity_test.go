@@ -25,8 +25,9 @@ func (w *world) tryPlan(c *Cloud, b *model.Blueprint) (*tasks.Plan, error) {
 }
 
 // A role of the same name that is another cluster's, or nobody's, stops the plan.
-func TestRoleOfSomeoneElse(t *testing.T) {
-	w := motoWorld(t)
+func TestRoleOfSomeoneElse(t *testing.T) { judged(t, testRoleOfSomeoneElse) }
+
+func testRoleOfSomeoneElse(t *testing.T, w *world) {
 	b := build(t, bastionManifest("demo.example.com", "uid-1"))
 	w.settle(w.open("demo.example.com", "uid-1"), b)
 	other := build(t, bastionManifest("demo.example.com", "uid-2"))
@@ -37,7 +38,8 @@ func TestRoleOfSomeoneElse(t *testing.T) {
 
 	c := w.open("own.example.com", "uid-3")
 	name := c.roleName(api.RoleBastion)
-	if _, err := c.iam.CreateRole(t.Context(), &iam.CreateRoleInput{RoleName: &name, AssumeRolePolicyDocument: ptr(`{"Version":"2012-10-17","Statement":[]}`)}); err != nil {
+	if _, err := c.iam.CreateRole(t.Context(), &iam.CreateRoleInput{RoleName: &name, AssumeRolePolicyDocument: ptr(
+		`{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":{"Service":"ec2.amazonaws.com"},"Action":"sts:AssumeRole"}]}`)}); err != nil {
 		t.Fatal(err)
 	}
 	_, err = w.tryPlan(c, build(t, bastionManifest("own.example.com", "uid-3")))
@@ -48,8 +50,9 @@ func TestRoleOfSomeoneElse(t *testing.T) {
 
 // A group that leaves takes its role along, which only the ledger knows of; a run that
 // was stopped between the ledger and the role leaves no trace in the end.
-func TestOrphanedRoles(t *testing.T) {
-	w := motoWorld(t)
+func TestOrphanedRoles(t *testing.T) { judged(t, testOrphanedRoles) }
+
+func testOrphanedRoles(t *testing.T, w *world) {
 	c := w.open("demo.example.com", "uid-1")
 	m := testManifest("demo.example.com", "uid-1")
 	m.Groups = append(m.Groups, testGroup("bastions", api.RoleBastion, testZones[0]))
@@ -73,8 +76,9 @@ func TestOrphanedRoles(t *testing.T) {
 	}
 }
 
-func TestAttachedPolicies(t *testing.T) {
-	w := motoWorld(t)
+func TestAttachedPolicies(t *testing.T) { judged(t, testAttachedPolicies) }
+
+func testAttachedPolicies(t *testing.T, w *world) {
 	c := w.open("demo.example.com", "uid-1")
 	var arns []string
 	for _, name := range []string{"one", "two", "theirs"} {
@@ -105,8 +109,9 @@ func TestAttachedPolicies(t *testing.T) {
 	w.clear(c)
 }
 
-func TestPolicyTooLarge(t *testing.T) {
-	w := motoWorld(t)
+func TestPolicyTooLarge(t *testing.T) { judged(t, testPolicyTooLarge) }
+
+func testPolicyTooLarge(t *testing.T, w *world) {
 	c := w.open("demo.example.com", "uid-1")
 	m := bastionManifest("demo.example.com", "uid-1")
 	var statements []string
@@ -124,8 +129,9 @@ func TestPolicyTooLarge(t *testing.T) {
 	}
 }
 
-func TestUserDataTooLarge(t *testing.T) {
-	w := motoWorld(t)
+func TestUserDataTooLarge(t *testing.T) { judged(t, testUserDataTooLarge) }
+
+func testUserDataTooLarge(t *testing.T, w *world) {
 	c := w.open("demo.example.com", "uid-1")
 	m := bastionManifest("demo.example.com", "uid-1")
 	m.Groups[0].Spec.AdditionalUserData = []api.UserDataPart{
@@ -136,4 +142,25 @@ func TestUserDataTooLarge(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "AWS allows 16384; the parts: big.sh 18010, small.sh 10") {
 		t.Errorf("the plan said: %v", err)
 	}
+}
+
+// A policy that is not there is the user's mistake: the apply says so at once.
+func TestPolicyThatIsNotThere(t *testing.T) { judged(t, testPolicyThatIsNotThere) }
+
+func testPolicyThatIsNotThere(t *testing.T, w *world) {
+	if w.moto {
+		t.Skip("moto takes any boundary")
+	}
+	c := w.open("demo.example.com", "uid-1")
+	m := bastionManifest("demo.example.com", "uid-1")
+	m.Cluster.Spec.IAM = &api.IAM{PermissionsBoundary: "arn:aws:iam::123456789012:policy/none"}
+	if err := w.tryApply(w.plan(c, build(t, m))); err == nil || !strings.Contains(err.Error(), "there is no policy arn:aws:iam::123456789012:policy/none: correct spec.iam.permissionsBoundary") {
+		t.Errorf("the apply said: %v", err)
+	}
+	m.Cluster.Spec.IAM = nil
+	m.Cluster.Spec.ExternalPolicies = map[string][]string{"bastion": {"arn:aws:iam::123456789012:policy/none"}}
+	if err := w.tryApply(w.plan(c, build(t, m))); err == nil || !strings.Contains(err.Error(), "correct spec.externalPolicies") {
+		t.Errorf("the apply said: %v", err)
+	}
+	w.clear(c)
 }

@@ -3,13 +3,17 @@
 package aws
 
 import (
+	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/slipway-k8s/slipway/pkg/api"
 	"github.com/slipway-k8s/slipway/pkg/model"
+	simaws "github.com/slipway-k8s/slipway/pkg/sim/aws"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
 )
 
@@ -94,8 +98,10 @@ func (w *world) clear(c *Cloud) {
 	}
 }
 
-func TestClusterLife(t *testing.T) {
-	w := motoWorld(t)
+func TestClusterLife(t *testing.T) { judged(t, testClusterLife) }
+
+func testClusterLife(t *testing.T, w *world) {
+	w.wholePages()
 	c := w.open("demo.example.com", "uid-1")
 	b := build(t, testManifest("demo.example.com", "uid-1"))
 	first := w.plan(c, b)
@@ -119,6 +125,13 @@ func TestClusterLife(t *testing.T) {
 	w.clear(c)
 }
 
+// wholePages lets the simulator answer with pages of AWS's own size.
+func (w *world) wholePages() {
+	if w.sim != nil {
+		w.sim.Tune(simaws.Tuning{})
+	}
+}
+
 func tally(ops []string) string {
 	n := map[string]int{}
 	for _, op := range ops {
@@ -132,8 +145,10 @@ func tally(ops []string) string {
 }
 
 // The reads of a no-op plan grow with kinds, not with groups.
-func TestPlanCallsDoNotGrowWithGroups(t *testing.T) {
-	w := motoWorld(t)
+func TestPlanCallsDoNotGrowWithGroups(t *testing.T) { judged(t, testPlanCallsDoNotGrowWithGroups) }
+
+func testPlanCallsDoNotGrowWithGroups(t *testing.T, w *world) {
+	w.wholePages()
 	c := w.open("demo.example.com", "uid-1")
 	m := testManifest("demo.example.com", "uid-1")
 	calls := func() []string {
@@ -155,5 +170,48 @@ func TestPlanCallsDoNotGrowWithGroups(t *testing.T) {
 	slices.Sort(many)
 	if !slices.Equal(few, many) {
 		t.Errorf("6 groups: %s\n36 groups: %s", tally(few), tally(many))
+	}
+}
+
+// An answer that is lost on the way makes no second object, of any kind.
+func TestLostAnswersOfMachines(t *testing.T) { judged(t, testLostAnswersOfMachines) }
+
+func testLostAnswersOfMachines(t *testing.T, w *world) {
+	c := w.open("demo.example.com", "uid-1")
+	m := testManifest("demo.example.com", "uid-1")
+	w.calls.answer = losing()
+	w.settle(c, build(t, m))
+	w.calls.answer = losing()
+	w.clear(c)
+}
+
+// A run that ends after any number of calls is finished by the next one.
+func TestMachinesKilledAnywhere(t *testing.T) { judged(t, testMachinesKilledAnywhere) }
+
+func testMachinesKilledAnywhere(t *testing.T, w *world) {
+	c := w.open("demo.example.com", "uid-1")
+	m := testManifest("demo.example.com", "uid-1")
+	m.Groups = append(m.Groups[:1], m.Groups[3])
+	m.Cluster.Spec.EtcdClusters[0].Members = m.Cluster.Spec.EtcdClusters[0].Members[:1]
+	b := build(t, m)
+	for _, after := range []int{3, 12, 19, 26, 31, 35, 38} {
+		var n atomic.Int32
+		ctx, kill := context.WithCancel(t.Context())
+		w.calls.answer = func(op string, _ *http.Request) (*http.Response, error) {
+			if reads(op) || int(n.Add(1)) <= after {
+				return nil, nil
+			}
+			kill()
+			return nil, context.Canceled
+		}
+		p := w.plan(c, b)
+		if _, err := tasks.Apply(ctx, p, tasks.ApplyOptions{Clock: fastClock{}}); err == nil {
+			t.Fatalf("killed after %d writes: no error", after)
+		}
+		w.calls.answer = nil
+		if after%2 == 0 {
+			w.settle(c, b)
+		}
+		w.clear(c)
 	}
 }
