@@ -6,6 +6,7 @@ usage: run.py ENDPOINT [SERVICE...]
 Each service has a module beside this file named judge_NAME.py with
 
     SERVICE = "ec2"                # boto3's name; SIGNING where the signing name differs
+    ROOTS = {}                     # optional, of REST services: root elements by operation
     BEYOND_MODEL = {}              # optional: values that AWS answers beyond its own enums, by the end of their path
     def scenario(call): ...        # call("DescribeVpcs", Filters=[...]) -> parsed answer
 
@@ -31,8 +32,8 @@ from walk import walk_answer
 class Calls:
     """Calls operations of one service by name and walks the answers."""
 
-    def __init__(self, service, endpoint, beyond_model):
-        self.beyond_model = beyond_model
+    def __init__(self, service, endpoint, beyond_model, roots):
+        self.beyond_model, self.roots = beyond_model, roots
         self.service, self.endpoint = service, endpoint
         self.connection = self.client(service)
         self.covered, self.faults = set(), []
@@ -50,7 +51,7 @@ class Calls:
         if not isinstance(body, bytes):
             return  # a stream: there is no shape to walk
         protocol = self.connection.meta.service_model.metadata["protocol"]
-        found = walk_answer(operation_model, protocol, body)
+        found = walk_answer(operation_model, protocol, body, self.roots)
         wrong = [line for path, text, line in found.values if not self.beyond(path, text)]
         for fault in list(found) + wrong:
             self.faults.append(f"{self.service} {operation_model.name}: {fault}")
@@ -83,7 +84,7 @@ def main():
         signing = getattr(module, "SIGNING", module.SERVICE)
         if wanted and module.SERVICE not in wanted or signing not in offered:
             continue
-        calls = Calls(module.SERVICE, endpoint, getattr(module, "BEYOND_MODEL", {}))
+        calls = Calls(module.SERVICE, endpoint, getattr(module, "BEYOND_MODEL", {}), getattr(module, "ROOTS", {}))
         module.scenario(calls)
         missed = set(offered.pop(signing)) - calls.covered
         faults += calls.faults + [f"{module.SERVICE} {name}: not called by its scenario" for name in sorted(missed)]

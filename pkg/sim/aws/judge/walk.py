@@ -30,12 +30,16 @@ def local(element):
     return element.tag.rsplit("}", 1)[-1]
 
 
-def walk_answer(operation, protocol, body):
-    """Returns the faults of one successful answer, as lines; those of single values stand in .values."""
+def walk_answer(operation, protocol, body, roots=None):
+    """Returns the faults of one successful answer, as lines; those of single values stand in .values.
+
+    roots gives the root elements that a REST service really answers with where
+    its model names only an output shape.
+    """
     faults = Faults()
     shape = operation.output_shape
     if protocol == "rest-xml":
-        walk_rest(operation, shape, body, faults)
+        walk_rest(operation, shape, body, faults, roots or {})
         return faults
     try:
         root = ET.fromstring(body)
@@ -70,7 +74,7 @@ def walk_answer(operation, protocol, body):
     return faults
 
 
-def walk_rest(operation, shape, body, faults):
+def walk_rest(operation, shape, body, faults, roots):
     if shape is None:
         if body.strip():
             faults.append("answer of an operation without output has a body")
@@ -79,19 +83,22 @@ def walk_rest(operation, shape, body, faults):
     if payload and shape.members[payload].type_name in ("blob", "string"):
         return
     in_body = {k: v for k, v in shape.members.items() if v.serialization.get("location") is None}
-    if not in_body:
-        if body.strip():
-            faults.append("answer without body members has a body")
+    if not in_body and not body.strip():
         return
     try:
         root = ET.fromstring(body)
     except ET.ParseError as error:
         faults.append(f"not XML: {error}")
         return
+    if not in_body:
+        if len(root) or local(root) != operation.name + "Response":
+            faults.append("answer without body members has a body")
+        return
     target = shape.members[payload] if payload else shape
     wanted = target.serialization.get("name", target.name)
-    if local(root) not in (wanted, target.name, operation.name + "Response"):
-        faults.append(f"root is {local(root)}, not {wanted}")
+    allowed = [roots[operation.name]] if operation.name in roots else [wanted, target.name, operation.name + "Response"]
+    if local(root) not in allowed:
+        faults.append(f"root is {local(root)}, not {allowed[0]}")
     walk_structure(target, list(root), operation.name, faults)
 
 
@@ -104,7 +111,7 @@ def element_name(name, member):
 def walk_structure(shape, children, path, faults, extra=()):
     names = {}
     for name, member in shape.members.items():
-        if member.serialization.get("location") in ("header", "headers", "statusCode"):
+        if member.serialization.get("location") in ("header", "headers", "statusCode") or member.serialization.get("xmlAttribute"):
             continue
         names[element_name(name, member)] = (name, member)
     seen = {}
@@ -127,7 +134,7 @@ def walk_structure(shape, children, path, faults, extra=()):
         walk_value(member, found[0], f"{path}.{name}", faults)
     for name in shape.required_members:
         member = shape.members[name]
-        if member.serialization.get("location") in ("header", "headers", "statusCode"):
+        if member.serialization.get("location") in ("header", "headers", "statusCode") or member.serialization.get("xmlAttribute"):
             continue
         if element_name(name, member) not in seen:
             faults.append(f"{path}: required {name} is missing")

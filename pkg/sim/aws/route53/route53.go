@@ -85,28 +85,25 @@ type route struct {
 	serve        func(s *Service, r *request) (any, error)
 }
 
-var routes map[string]route
+const get, post, del = http.MethodGet, http.MethodPost, http.MethodDelete
 
-func init() {
-	get, post, del := http.MethodGet, http.MethodPost, http.MethodDelete
-	routes = map[string]route{
-		"CreateHostedZone":              {post, "hostedzone", nil, 201, (*Service).createZone},
-		"ListHostedZones":               {get, "hostedzone", []string{"marker", "maxitems", "delegationsetid", "hostedzonetype"}, 200, (*Service).listZones},
-		"ListHostedZonesByName":         {get, "hostedzonesbyname", []string{"dnsname", "hostedzoneid", "maxitems"}, 200, (*Service).listZonesByName},
-		"ListHostedZonesByVPC":          {get, "hostedzonesbyvpc", []string{"vpcid", "vpcregion", "maxitems", "nexttoken"}, 200, (*Service).listZonesByVPC},
-		"GetHostedZoneCount":            {get, "hostedzonecount", nil, 200, (*Service).countZones},
-		"GetHostedZone":                 {get, "hostedzone/{id}", nil, 200, (*Service).getZone},
-		"UpdateHostedZoneComment":       {post, "hostedzone/{id}", nil, 200, (*Service).updateComment},
-		"DeleteHostedZone":              {del, "hostedzone/{id}", nil, 200, (*Service).deleteZone},
-		"AssociateVPCWithHostedZone":    {post, "hostedzone/{id}/associatevpc", nil, 200, (*Service).associate},
-		"DisassociateVPCFromHostedZone": {post, "hostedzone/{id}/disassociatevpc", nil, 200, (*Service).disassociate},
-		"ChangeResourceRecordSets":      {post, "hostedzone/{id}/rrset", nil, 200, (*Service).changeRecords},
-		"ListResourceRecordSets":        {get, "hostedzone/{id}/rrset", []string{"name", "type", "identifier", "maxitems"}, 200, (*Service).listRecords},
-		"GetChange":                     {get, "change/{id}", nil, 200, (*Service).getChange},
-		"ChangeTagsForResource":         {post, "tags/{kind}/{id}", nil, 200, (*Service).changeTags},
-		"ListTagsForResource":           {get, "tags/{kind}/{id}", nil, 200, (*Service).listTags},
-		"ListTagsForResources":          {post, "tags/{kind}", nil, 200, (*Service).listTagsOfMany},
-	}
+var routes = map[string]route{
+	"CreateHostedZone":              {post, "hostedzone", nil, 201, (*Service).createZone},
+	"ListHostedZones":               {get, "hostedzone", []string{"marker", "maxitems", "delegationsetid", "hostedzonetype"}, 200, (*Service).listZones},
+	"ListHostedZonesByName":         {get, "hostedzonesbyname", []string{"dnsname", "hostedzoneid", "maxitems"}, 200, (*Service).listZonesByName},
+	"ListHostedZonesByVPC":          {get, "hostedzonesbyvpc", []string{"vpcid", "vpcregion", "maxitems", "nexttoken"}, 200, (*Service).listZonesByVPC},
+	"GetHostedZoneCount":            {get, "hostedzonecount", nil, 200, (*Service).countZones},
+	"GetHostedZone":                 {get, "hostedzone/{id}", nil, 200, (*Service).getZone},
+	"UpdateHostedZoneComment":       {post, "hostedzone/{id}", nil, 200, (*Service).updateComment},
+	"DeleteHostedZone":              {del, "hostedzone/{id}", nil, 200, (*Service).deleteZone},
+	"AssociateVPCWithHostedZone":    {post, "hostedzone/{id}/associatevpc", nil, 200, (*Service).associate},
+	"DisassociateVPCFromHostedZone": {post, "hostedzone/{id}/disassociatevpc", nil, 200, (*Service).disassociate},
+	"ChangeResourceRecordSets":      {post, "hostedzone/{id}/rrset", nil, 200, (*Service).changeRecords},
+	"ListResourceRecordSets":        {get, "hostedzone/{id}/rrset", []string{"name", "type", "identifier", "maxitems"}, 200, (*Service).listRecords},
+	"GetChange":                     {get, "change/{id}", nil, 200, (*Service).getChange},
+	"ChangeTagsForResource":         {post, "tags/{kind}/{id}", nil, 200, (*Service).changeTags},
+	"ListTagsForResource":           {get, "tags/{kind}/{id}", nil, 200, (*Service).listTags},
+	"ListTagsForResources":          {post, "tags/{kind}", nil, 200, (*Service).listTagsOfMany},
 }
 
 // Name is the signing name.

@@ -4,11 +4,9 @@ package s3
 
 import (
 	"bytes"
-	"encoding/xml"
 	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -29,30 +27,31 @@ func (c *call) serve() error {
 }
 
 // operations are all that this server implements, under S3's names.
-var operations map[string]func(*call) error
+var operations = withSettings(map[string]func(*call) error{
+	"ListBuckets": (*call).delegate, "HeadBucket": (*call).delegate, "DeleteBucket": (*call).deleteBucket,
+	"ListObjects": (*call).listObjects, "ListObjectsV2": (*call).listObjects, "ListObjectVersions": (*call).listObjectVersions,
+	"GetBucketVersioning": (*call).getVersioning, "PutBucketVersioning": (*call).putVersioning,
+	"CreateBucket": (*call).createBucket, "GetBucketLocation": (*call).bucketLocation,
+	"GetBucketTagging": (*call).bucketTagging, "PutBucketTagging": (*call).bucketTagging, "DeleteBucketTagging": (*call).bucketTagging,
+	"GetBucketAcl": (*call).getACL, "PutBucketAcl": (*call).putACL, "GetObjectAcl": (*call).getACL, "PutObjectAcl": (*call).putACL,
+	"DeleteObjects": (*call).deleteObjects,
+	"GetObject":     (*call).getObject, "HeadObject": (*call).getObject,
+	"PutObject": (*call).putObject, "CopyObject": (*call).copyObject, "DeleteObject": (*call).deleteObject,
+	"GetObjectTagging": (*call).objectTagging, "PutObjectTagging": (*call).objectTagging, "DeleteObjectTagging": (*call).objectTagging,
+	"CreateMultipartUpload": (*call).createUpload, "UploadPart": (*call).uploadPart, "UploadPartCopy": (*call).uploadPartCopy,
+	"CompleteMultipartUpload": (*call).completeUpload, "AbortMultipartUpload": (*call).abortUpload,
+	"ListParts": (*call).listParts, "ListMultipartUploads": (*call).listUploads,
+})
 
-func init() {
-	operations = map[string]func(*call) error{
-		"ListBuckets": (*call).delegate, "HeadBucket": (*call).delegate, "DeleteBucket": (*call).deleteBucket,
-		"ListObjects": (*call).listObjects, "ListObjectsV2": (*call).listObjects, "ListObjectVersions": (*call).listObjects,
-		"GetBucketVersioning": (*call).delegate, "PutBucketVersioning": (*call).putVersioning,
-		"CreateBucket": (*call).createBucket, "GetBucketLocation": (*call).bucketLocation,
-		"GetBucketTagging": (*call).bucketTagging, "PutBucketTagging": (*call).bucketTagging, "DeleteBucketTagging": (*call).bucketTagging,
-		"GetBucketAcl": (*call).getACL, "PutBucketAcl": (*call).putACL, "GetObjectAcl": (*call).getACL, "PutObjectAcl": (*call).putACL,
-		"DeleteObjects": (*call).deleteObjects,
-		"GetObject":     (*call).getObject, "HeadObject": (*call).getObject,
-		"PutObject": (*call).putObject, "CopyObject": (*call).copyObject, "DeleteObject": (*call).deleteObject,
-		"GetObjectTagging": (*call).objectTagging, "PutObjectTagging": (*call).objectTagging, "DeleteObjectTagging": (*call).objectTagging,
-		"CreateMultipartUpload": (*call).createUpload, "UploadPart": (*call).uploadPart, "UploadPartCopy": (*call).uploadPartCopy,
-		"CompleteMultipartUpload": (*call).completeUpload, "AbortMultipartUpload": (*call).abortUpload,
-		"ListParts": (*call).listParts, "ListMultipartUploads": (*call).listUploads,
-	}
+// withSettings adds the operations on buckets' documents.
+func withSettings(ops map[string]func(*call) error) map[string]func(*call) error {
 	for name, s := range settings {
 		run := func(c *call) error { return c.serveSetting(name, s) }
 		for _, verb := range []string{"Get", "Put", "Delete"} {
-			operations[settingOperation(verb, name)] = run
+			ops[settingOperation(verb, name)] = run
 		}
 	}
+	return ops
 }
 
 // settingOperation names the operation on a bucket's document.
@@ -192,45 +191,13 @@ func (c *call) listObjects() error {
 	if c.q("encoding-type") != "" && c.q("encoding-type") != "url" {
 		return invalidArgument("encoding-type", "Invalid Encoding Method specified in Request")
 	}
-	if raw := c.q("max-keys"); raw != "" {
-		if n, err := strconv.Atoi(raw); err != nil || n < 0 {
-			return invalidArgument("max-keys", "Provided max-keys not an integer or within integer range")
-		}
+	if _, err := c.pageSize("max-keys"); err != nil {
+		return err
 	}
 	if c.has("continuation-token") && c.q("continuation-token") == "" {
 		return invalidArgument("continuation-token", "The continuation token provided is incorrect")
 	}
-	if c.has("versions") && c.q("version-id-marker") == "" && c.has("version-id-marker") {
-		q := c.r.URL.Query()
-		q.Del("version-id-marker")
-		c.r.URL.RawQuery = q.Encode()
-	}
 	return c.delegate()
-}
-
-type versioning struct {
-	XMLName   xml.Name `xml:"VersioningConfiguration"`
-	Status    string
-	MfaDelete string `xml:",omitempty"`
-}
-
-// putVersioning verifies the document before gofakes3 reads it.
-func (c *call) putVersioning() error {
-	raw, err := c.document(true)
-	if err != nil {
-		return err
-	}
-	var in versioning
-	if err := strictXML(raw, &in, "VersioningConfiguration"); err != nil {
-		return err
-	}
-	if in.Status != "Enabled" && in.Status != "Suspended" {
-		return malformedXML()
-	}
-	if in.MfaDelete != "" {
-		return refuse(http.StatusNotImplemented, "NotImplemented", "MFA delete is not implemented")
-	}
-	return c.delegateWith(raw)
 }
 
 func (c *call) delegateWith(body []byte) error {
