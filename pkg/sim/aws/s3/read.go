@@ -38,8 +38,7 @@ func (c *call) getObject() error {
 		r.URL.RawQuery = q.Encode()
 	}
 	checked := r.Header.Get("X-Amz-Checksum-Mode") == "ENABLED" && r.Header.Get("Range") == ""
-	c.fake.ServeHTTP(&editor{ResponseWriter: c.w, head: c.r.Method == http.MethodHead, checked: checked, done: false}, r)
-	return nil
+	return c.ask(&editor{ResponseWriter: c.w, head: c.r.Method == http.MethodHead, checked: checked}, r)
 }
 
 // readConditions follows RFC 9110 section 13.2.2 as S3 does: If-Match beats

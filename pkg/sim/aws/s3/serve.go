@@ -174,7 +174,20 @@ func (c *call) region(op string) error {
 
 // delegate lets gofakes3 answer.
 func (c *call) delegate() error {
-	c.fake.ServeHTTP(&editor{ResponseWriter: c.w, head: c.r.Method == http.MethodHead}, c.r)
+	return c.ask(&editor{ResponseWriter: c.w, head: c.r.Method == http.MethodHead}, c.r)
+}
+
+// ask hands a request to gofakes3 and notes the code of its refusal for the log.
+func (c *call) ask(e *editor, r *http.Request) error {
+	c.fake.ServeHTTP(e, r)
+	switch {
+	case e.status == http.StatusRequestedRangeNotSatisfiable:
+		c.code = "InvalidRange"
+	case e.status == http.StatusNotFound:
+		c.code = "NotFound"
+	case e.status >= 400:
+		c.code = "InvalidRequest"
+	}
 	return nil
 }
 
@@ -216,6 +229,7 @@ type editor struct {
 	head    bool
 	checked bool // hide nothing: the caller asked for checksums
 	done    bool
+	status  int
 }
 
 func (e *editor) WriteHeader(status int) {
@@ -241,7 +255,7 @@ func (e *editor) WriteHeader(status int) {
 		h.Del("ETag")
 		h.Set("Content-Type", "application/xml")
 	}
-	e.done = true
+	e.done, e.status = true, status
 	e.ResponseWriter.WriteHeader(status)
 }
 
