@@ -4,9 +4,11 @@ package s3
 
 import (
 	"encoding/xml"
+	"net"
 	"net/http"
+	"regexp"
+	"strings"
 
-	"github.com/johannesboyne/gofakes3"
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -87,6 +89,22 @@ func (s *store) deleteBucket(name string) error {
 	})
 }
 
+var bucketName = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$`)
+
+// validBucketName follows the naming rules of the S3 user guide. Labels may be
+// short, which gofakes3 does not allow.
+func validBucketName(name string) bool {
+	if !bucketName.MatchString(name) || strings.Contains(name, "..") || net.ParseIP(name) != nil {
+		return false
+	}
+	for _, reserved := range []string{"xn--", "sthree-", "amzn-s3-demo-"} {
+		if strings.HasPrefix(name, reserved) {
+			return false
+		}
+	}
+	return !strings.HasSuffix(name, "-s3alias") && !strings.HasSuffix(name, "--ol-s3") && !strings.HasSuffix(name, "--x-s3")
+}
+
 type createBucketConfiguration struct {
 	XMLName            xml.Name `xml:"CreateBucketConfiguration"`
 	LocationConstraint string
@@ -96,7 +114,7 @@ type createBucketConfiguration struct {
 // createBucket makes a bucket where the constraint says; the constraint must
 // be the endpoint's region, which only us-east-1 leaves out.
 func (c *call) createBucket() error {
-	if err := gofakes3.ValidateBucketName(c.bucket); err != nil {
+	if !validBucketName(c.bucket) {
 		return refuse(http.StatusBadRequest, "InvalidBucketName", "The specified bucket is not valid.")
 	}
 	if err := c.refuseACL(true); err != nil {

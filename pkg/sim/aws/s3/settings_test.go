@@ -75,3 +75,13 @@ func TestBucketSettings(t *testing.T) {
 		Rules: []types.OwnershipControlsRule{{ObjectOwnership: types.ObjectOwnershipBucketOwnerPreferred}}}}))
 	must(t)(put1(c, ctx, "k", "x", func(in *awss3.PutObjectInput) { in.ACL = types.ObjectCannedACLPrivate }))
 }
+
+func TestBucketNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{"abc": true, "a-b.c": true, "my.bucket.1": true, "ab": false, "Abc": false, "a_b": false,
+		"a..b": false, "-abc": false, "abc-": false, "192.168.0.1": false, "xn--abc": false, "abc-s3alias": false} {
+		if got := validBucketName(name); got != want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
