@@ -16,19 +16,24 @@ const (
 	fieldIndent = 6
 	maxPathPad  = 36 // longer paths push their value to the right
 	blockLines  = 12 // of a long new text, unless all is asked for
+	foldFrom    = 4  // keys of a new object's map, unless all is asked for
 	aroundLines = 2  // unchanged lines round a changed one
 )
 
 // fields draws what differs, one aligned line each where it fits.
 func (d *drawing) fields(i Item) {
+	oneSided := i.Action == Create || i.Action == Delete
+	fields := i.Fields
+	if oneSided && !d.All {
+		fields = foldMaps(fields)
+	}
 	column := 0
-	for _, f := range i.Fields {
+	for _, f := range fields {
 		if n := width(escaped(f.Path)); n <= maxPathPad {
 			column = max(column, n)
 		}
 	}
-	oneSided := i.Action == Create || i.Action == Delete
-	for _, f := range i.Fields {
+	for _, f := range fields {
 		path := pad(escaped(f.Path), column)
 		switch {
 		case !oneSided:
@@ -39,6 +44,31 @@ func (d *drawing) fields(i Item) {
 			d.value(path, f.Old)
 		}
 	}
+}
+
+// foldMaps puts the entries of a map with several keys into one field that names the
+// keys: a new object's tags are many, and mostly alike.
+func foldMaps(fields []Field) []Field {
+	var out []Field
+	for k := 0; k < len(fields); {
+		name, _, isMap := strings.Cut(fields[k].Path, "[")
+		end := k + 1
+		for isMap && end < len(fields) && strings.HasPrefix(fields[end].Path, name+"[") {
+			end++
+		}
+		if end-k < foldFrom {
+			out = append(out, fields[k:end]...)
+		} else {
+			var keys []string
+			for _, f := range fields[k:end] {
+				keys = append(keys, strings.TrimSuffix(strings.TrimPrefix(f.Path, name+"["), "]"))
+			}
+			text := V(fmt.Sprintf("%d keys: %s", end-k, strings.Join(keys, ", ")))
+			out = append(out, Field{Path: name, Old: text, New: text})
+		}
+		k = end
+	}
+	return out
 }
 
 func (d *drawing) field(path, value, note string) {

@@ -132,7 +132,19 @@ func (t *Table[T]) seen(e *entry[T]) bool {
 
 func (t *Table[T]) name() string { return t.title }
 
-func (t *Table[T]) count() int { return len(t.rows) }
+// Passing is a row that is no object of the cloud, or no longer one: bookkeeping, and
+// what is deleted but still answered for a while. Counts leaves it out.
+type Passing interface{ Passing() bool }
+
+func (t *Table[T]) count() int {
+	n := 0
+	for _, e := range t.rows {
+		if p, ok := any(e.row).(Passing); !ok || !p.Passing() {
+			n++
+		}
+	}
+	return n
+}
 
 func (t *Table[T]) clear() {
 	t.rows = map[string]*entry[T]{}

@@ -106,7 +106,7 @@ func (w *World) Reset() error {
 	})
 }
 
-// Counts returns the number of rows by table, empty tables left out.
+// Counts returns the number of rows by table, empty tables and Passing rows left out.
 func (w *World) Counts() map[string]int {
 	w.mu.Lock()
 	defer w.mu.Unlock()

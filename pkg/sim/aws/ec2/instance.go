@@ -132,6 +132,9 @@ func (vm *Instance) enter(state string, due time.Time) {
 	vm.Due = due
 }
 
+// Passing says whether the instance is only still answered for.
+func (vm *Instance) Passing() bool { return vm.State.Name == "terminated" }
+
 // Alive says whether the instance is neither going nor gone.
 func (vm *Instance) Alive() bool {
 	return vm.State.Name != "shutting-down" && vm.State.Name != "terminated"

@@ -25,6 +25,9 @@ type NatGateway struct {
 	Due              time.Time    `wire:"-"` // when the state moves on
 }
 
+// Passing says whether the gateway is only still answered for.
+func (n *NatGateway) Passing() bool { return n.State == "deleted" }
+
 // NatAddress is an address of a NAT gateway.
 type NatAddress struct {
 	AllocationId       string

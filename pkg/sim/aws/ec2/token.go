@@ -16,6 +16,9 @@ type token struct {
 	Params string // digest of the parameters
 }
 
+// Passing says that a token is bookkeeping.
+func (*token) Passing() bool { return true }
+
 // once runs create unless the client token has made something before, and
 // returns the id of what was made. The same token with other parameters is refused.
 func (s *Service) once(c *wire.Call, clientToken string, create func() (string, *wire.Error)) (string, *wire.Error) {

@@ -75,6 +75,9 @@ type fadingInterface struct {
 	Due time.Time
 }
 
+// Passing says that the interface goes by itself.
+func (*fadingInterface) Passing() bool { return true }
+
 // Settle removes the interfaces of deleted balancers when their time has come.
 func (s *Service) Settle(now time.Time) {
 	for _, region := range s.fading.Scopes() {

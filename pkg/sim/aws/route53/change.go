@@ -15,6 +15,9 @@ type change struct {
 	Comment   string
 }
 
+// Passing says that a change is bookkeeping.
+func (*change) Passing() bool { return true }
+
 // keepChanges is how long a change can be asked about.
 const keepChanges = time.Hour
 
