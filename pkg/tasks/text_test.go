@@ -226,13 +226,13 @@ func report(r tasks.Reporter) {
 
 func TestTextFoldsTheKeysOfANewObject(t *testing.T) {
 	t.Parallel()
-	d := NewDiff(false)
+	d := tasks.NewDiff(false)
 	d.Map("tags", nil, map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"})
 	d.Map("labels", nil, map[string]string{"x": "1"})
-	p := &Plan{Items: []Item{{ID: "x/y/z", Action: Create, Fields: d.Change(nil).Fields}}}
+	p := &tasks.Plan{Items: []tasks.Item{{ID: "x/y/z", Action: tasks.Create, Fields: d.Change(nil).Fields}}}
 	for all, want := range map[bool]string{false: "4 keys: a, b, c, d", true: "tags[d]"} {
 		var b strings.Builder
-		if err := p.Text(&b, TextOptions{All: all}); err != nil {
+		if err := p.Text(&b, tasks.TextOptions{All: all}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(b.String(), want) || !strings.Contains(b.String(), "labels[x]") {
