@@ -229,7 +229,7 @@ func TestTextFoldsTheKeysOfANewObject(t *testing.T) {
 	d := tasks.NewDiff(false)
 	d.Map("tags", nil, map[string]string{"a": "1", "b": "2", "c": "3", "d": "4"})
 	d.Map("labels", nil, map[string]string{"x": "1"})
-	p := &tasks.Plan{Items: []tasks.Item{{ID: "x/y/z", Action: tasks.Create, Fields: d.Change(nil).Fields}}}
+	p := &tasks.Plan{Format: tasks.PlanFormat, Items: []tasks.Item{{ID: "x/y/z", Action: tasks.Create, Fields: d.Change(nil).Fields}}}
 	for all, want := range map[bool]string{false: "4 keys: a, b, c, d", true: "tags[d]"} {
 		var b strings.Builder
 		if err := p.Text(&b, tasks.TextOptions{All: all}); err != nil {
