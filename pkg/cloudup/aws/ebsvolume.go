@@ -121,7 +121,9 @@ func (v *EBSVolume) drift(have ec2types.Volume) string {
 	if aws.ToBool(have.Encrypted) != v.volume.Encrypted {
 		out = append(out, fmt.Sprintf("encrypted is %t, the spec says %t", aws.ToBool(have.Encrypted), v.volume.Encrypted))
 	}
-	if key := aws.ToString(have.KmsKeyId); v.volume.Key != "" && key != v.volume.Key && !strings.HasSuffix(key, "/"+v.volume.Key) {
+	// EC2 shows the key's ARN; an alias stands for a key that it does not name.
+	alias := strings.Contains(v.volume.Key, "alias/")
+	if key := aws.ToString(have.KmsKeyId); v.volume.Key != "" && !alias && key != v.volume.Key && !strings.HasSuffix(key, "/"+v.volume.Key) {
 		out = append(out, fmt.Sprintf("the key is %s, the spec says %s", key, v.volume.Key))
 	}
 	if now := aws.ToInt32(have.Size); v.volume.SizeGiB < now {

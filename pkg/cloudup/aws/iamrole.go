@@ -170,6 +170,9 @@ func (r *IAMRole) Observe(ctx context.Context) (tasks.Change, error) {
 	if err != nil {
 		return tasks.Change{}, err
 	}
+	if n := len(r.identity.Attached); n > maxAttached {
+		return tasks.Change{}, fmt.Errorf("spec.externalPolicies attaches %d policies to %s, AWS allows %d", n, r.key, maxAttached)
+	}
 	d := tasks.NewDiff(exists)
 	d.Map("trust", statements(aws.ToString(o.Value.Role.AssumeRolePolicyDocument)), statements(r.trust()))
 	boundary := ""
