@@ -12,7 +12,40 @@ import (
 )
 
 func newCreateSecret(a *app) *cobra.Command {
-	return parent("secret", "Add a key to a cluster", newCreateSSHKey(a))
+	f := &keyFlags{}
+	var file string
+	var force bool
+	cmd := parent("secret NAME", "Add a secret or an SSH public key to a cluster", newCreateSSHKey(a))
+	cmd.Long = `Seal a file and keep it in the cluster's store as a secret. One that exists is only
+replaced with --force.`
+	cmd.Example = "  slipway create secret registry-credentials --cluster demo.example.com -f config.json"
+	other := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if file == "" {
+			return other(cmd, args)
+		}
+		if err := exactArgs(1)(cmd, args); err != nil {
+			return err
+		}
+		content, err := a.readFile(file)
+		if err != nil {
+			return err
+		}
+		d, o, err := f.open(a, cmd, args...)
+		if err != nil {
+			return err
+		}
+		if err := cluster.CreateSecret(cmd.Context(), d, args[0], content, force, o); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(a.Out, "Created secret %s of cluster %s.\n", args[0], o.Cluster)
+		return err
+	}
+	f.bind(a, cmd)
+	f.sealFlags.bind(cmd)
+	cmd.Flags().StringVarP(&file, "filename", "f", "", "`FILE` with the content (- is stdin)")
+	cmd.Flags().BoolVar(&force, "force", false, "replace a secret that exists")
+	return cmd
 }
 
 func newCreateSSHKey(a *app) *cobra.Command {

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-k8s/slipway/pkg/api"
 	"github.com/slipway-k8s/slipway/pkg/cloudup"
 	"github.com/slipway-k8s/slipway/pkg/cluster"
+	"github.com/slipway-k8s/slipway/pkg/pki"
 	"github.com/slipway-k8s/slipway/pkg/statestore"
 	"github.com/slipway-k8s/slipway/pkg/statestore/driver"
 )
@@ -45,7 +46,12 @@ func (a *app) exit(ctx context.Context, err error) int {
 		return exitChanges
 	}
 	code, remedy := outcome(ctx, err)
-	if !errors.Is(err, errSaid) {
+	switch {
+	case errors.Is(err, errSaid):
+	case errors.Is(err, cloudup.ErrNoCredentials):
+		fmt.Fprintf(a.Err, "Error: %s\n", cloudup.ErrNoCredentials) // the chain of look-ups says no more
+		a.logger().Debug("no credentials", "error", err)
+	default:
 		fmt.Fprintf(a.Err, "Error: %s\n", err)
 	}
 	if remedy != "" {
@@ -64,6 +70,7 @@ func outcome(ctx context.Context, err error) (code int, remedy string) {
 		exists   *cluster.ExistsError
 		noGroup  *cluster.GroupNotFoundError
 		moved    *cluster.MovedError
+		secret   *cluster.SecretExistsError
 		lost     *statestore.LostLockError
 	)
 	switch {
@@ -79,10 +86,12 @@ func outcome(ctx context.Context, err error) (code int, remedy string) {
 		return exitLocked, "Make the plan again, review it, and apply that."
 	case errors.As(err, &invalid), errors.Is(err, driver.ErrInvalid), errors.As(err, &use), errors.As(err, &noGroup), strings.HasPrefix(err.Error(), "unknown command"):
 		return exitInvalid, ""
-	case errors.As(err, &exists):
+	case errors.Is(err, pki.ErrInvalid), errors.Is(err, pki.ErrStage):
+		return exitInvalid, ""
+	case errors.As(err, &exists), errors.As(err, &secret):
 		return exitLocked, ""
 	case errors.Is(err, cloudup.ErrNoCredentials):
-		return exitFailed, "Set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY. To try without an account: slipway sim start; eval \"$(slipway sim env)\""
+		return exitFailed, "To try without an account: slipway sim start; eval \"$(slipway sim env)\""
 	default:
 		return exitFailed, ""
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -116,6 +117,7 @@ func runStories(t *testing.T, dir string, setup func(*testscript.Env) error) {
 			"python": pythonCmd,
 			"cutoff": stopCmd,
 			"let":    letCmd,
+			"fault":  faultCmd,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {
@@ -209,6 +211,23 @@ func letCmd(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	lines := strings.Split(strings.TrimSpace(ts.ReadFile("stdout")), "\n")
 	ts.Setenv(args[0], lines[len(lines)-1])
+}
+
+// faultCmd makes the simulated cloud misbehave: `fault JSON`, or `fault` for no more.
+func faultCmd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 1 {
+		ts.Fatalf("usage: fault [JSON]")
+	}
+	text := "[]"
+	if len(args) == 1 {
+		text = args[0]
+	}
+	resp, err := http.Post(ts.Getenv("AWS_ENDPOINT_URL")+"/_slipway/faults", "application/json", strings.NewReader(text))
+	ts.Check(err)
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		ts.Fatalf("fault: %s", resp.Status)
+	}
 }
 
 // storyKeys are the variables of a story that stopCmd hands on.

@@ -167,7 +167,9 @@ func (w *world) start() (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost, transport.DisableCompression = 100, true
+	proxy := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) {
 		w.calls.Add(1)
 		r.SetURL(target)
 		r.Out.Host = r.In.Host // it is signed

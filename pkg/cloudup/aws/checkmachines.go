@@ -40,7 +40,7 @@ func (c *Cloud) checkMachines(ctx context.Context, m *api.Manifest) (api.Faults,
 	zones := zonesByName(m)
 	var faults api.Faults
 	for _, g := range m.Groups {
-		k := groupCheck{path: "InstanceGroup/" + g.Metadata.Name + ": ", group: g, region: c.region}
+		k := groupCheck{path: "instancegroup/" + g.Metadata.Name + " ", group: g, region: c.region}
 		k.image(images)
 		for _, name := range machinesOf(g) {
 			k.machine(name, types[name], offered[name], groupZones(g, zones), images[g.Spec.Image])

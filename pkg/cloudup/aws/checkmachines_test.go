@@ -19,12 +19,12 @@ func testCheckMachines(t *testing.T, w *world) {
 		says string // "" means no fault
 	}{
 		"good":    {func(*api.Manifest) {}, ""},
-		"no type": {func(m *api.Manifest) { m.Groups[0].Spec.MachineType = "m99.large" }, "InstanceGroup/control-plane-us-east-1a: spec.machineType: there is no such machine type in us-east-1"},
+		"no type": {func(m *api.Manifest) { m.Groups[0].Spec.MachineType = "m99.large" }, "instancegroup/control-plane-us-east-1a spec.machineType: there is no such machine type in us-east-1"},
 		"no zone": {func(m *api.Manifest) {
 			m.Cluster.Spec.Networking.Subnets[1].Zone, m.Groups[1].Spec.MachineType = "us-east-1e", "m7i.large"
 		},
 			"is not offered in us-east-1e, where the group has a subnet; it is offered in us-east-1a, us-east-1b"},
-		"no image": {func(m *api.Manifest) { m.Groups[4].Spec.Image = "099720109477/nothing-*" }, "InstanceGroup/nodes-us-east-1b: spec.image: there is no such image"},
+		"no image": {func(m *api.Manifest) { m.Groups[4].Spec.Image = "099720109477/nothing-*" }, "instancegroup/nodes-us-east-1b spec.image: there is no such image"},
 		"no id":    {func(m *api.Manifest) { m.Groups[4].Spec.Image = "ami-12345678" }, "spec.image: there is no such image"},
 		"arm type": {func(m *api.Manifest) { m.Groups[3].Spec.MachineType = "m6g.large" },
 			"has the architecture arm64, the group's image is for x86_64"},

@@ -58,7 +58,7 @@ func (c *Cloud) checkTags(m *api.Manifest) api.Faults {
 				all[k] = v
 			}
 		}
-		path := "InstanceGroup/" + g.Metadata.Name + ": spec.cloudLabels"
+		path := "instancegroup/" + g.Metadata.Name + " spec.cloudLabels"
 		faults = append(faults, checkLabels(path, g.Spec.CloudLabels)...)
 		if len(g.Spec.CloudLabels) > 0 && len(all) > maxTags-ownTags {
 			faults = append(faults, tooMany(path, len(all)))

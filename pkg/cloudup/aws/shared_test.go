@@ -219,7 +219,7 @@ func testCheckNetwork(t *testing.T, w *world) {
 		{"many labels", func(m *api.Manifest) { m.Cluster.Spec.CloudLabels = many }, "40 labels are too many"},
 		{"many labels of a group", func(m *api.Manifest) {
 			m.Groups = []*api.InstanceGroup{{Metadata: api.ObjectMeta{Name: "g"}, Spec: api.InstanceGroupSpec{CloudLabels: many}}}
-		}, "InstanceGroup/g: spec.cloudLabels"},
+		}, "instancegroup/g spec.cloudLabels"},
 		{"wide VPC", func(m *api.Manifest) { m.Cluster.Spec.Networking.NetworkCIDR = "10.0.0.0/8" }, "from /16 to /28"},
 		{"narrow subnet", func(m *api.Manifest) { m.Cluster.Spec.Networking.Subnets[0].CIDR = "10.1.64.0/29" }, "from /16 to /28"},
 		{"no such zone", func(m *api.Manifest) { m.Cluster.Spec.Networking.Subnets[1].Zone = "us-east-1z" }, "is no zone of us-east-1, which has us-east-1a"},
