@@ -5,6 +5,7 @@ package cluster
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,8 +25,9 @@ type storeJournal struct {
 	now     func() time.Time
 	verb    string
 
-	mu   sync.Mutex
-	next int
+	mu      sync.Mutex
+	next    int
+	pending []tasks.Outcome // not yet written: they go with the next intents
 }
 
 var _ tasks.Journal = (*storeJournal)(nil)
@@ -51,16 +53,41 @@ type intent struct {
 
 // Intent writes a batch's intents before its first call.
 func (j *storeJournal) Intent(ctx context.Context, batch []tasks.Item) error {
-	s := segment{Verb: j.verb, When: j.now()}
+	s := segment{Verb: j.verb, When: j.now(), Results: j.take()}
 	for _, item := range batch {
 		s.Intents = append(s.Intents, intent{item.ID, item.Action})
 	}
 	return j.write(ctx, s)
 }
 
-// Result writes what came of tasks.
+// Result keeps what came of tasks for the next segment, so that a batch costs one write;
+// a failure is written at once. A killed run may thus have ended more than its journal
+// says, never less: the next run looks at the cloud anyway.
 func (j *storeJournal) Result(ctx context.Context, results []tasks.Outcome) error {
+	j.mu.Lock()
+	j.pending = append(j.pending, results...)
+	j.mu.Unlock()
+	if slices.ContainsFunc(results, func(r tasks.Outcome) bool { return r.Error != "" }) {
+		return j.flush(ctx)
+	}
+	return nil
+}
+
+// flush writes the results that no segment holds yet.
+func (j *storeJournal) flush(ctx context.Context) error {
+	results := j.take()
+	if len(results) == 0 {
+		return nil
+	}
 	return j.write(ctx, segment{Verb: j.verb, When: j.now(), Results: results})
+}
+
+func (j *storeJournal) take() []tasks.Outcome {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	results := j.pending
+	j.pending = nil
+	return results
 }
 
 func (j *storeJournal) write(ctx context.Context, s segment) error {
@@ -75,8 +102,8 @@ func (j *storeJournal) write(ctx context.Context, s segment) error {
 }
 
 // logOperation adds an apply to the cluster's audit log.
-func (d Deps) logOperation(ctx context.Context, name string, h tasks.Header, began time.Time, s tasks.Summary, failure error) error {
-	op := statestore.Operation{When: began, Who: d.Who, Host: d.Host, Tool: d.Tool, Command: h.Verb, Revision: h.Revision, Result: "succeeded"}
+func (d Deps) logOperation(ctx context.Context, j *storeJournal, h tasks.Header, began time.Time, s tasks.Summary, failure error) error {
+	op := statestore.Operation{When: began, Who: d.Who, Host: d.Host, Tool: d.Tool, Command: h.Verb, Revision: h.Revision, Run: j.run, Result: "succeeded"}
 	switch {
 	case s.Interrupted:
 		op.Result = "interrupted"
@@ -85,7 +112,7 @@ func (d Deps) logOperation(ctx context.Context, name string, h tasks.Header, beg
 	}
 	write, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 	defer cancel()
-	return d.Store.LogOperation(write, name, op)
+	return errors.Join(j.flush(write), d.Store.LogOperation(write, j.cluster, op))
 }
 
 // tellLastRun warns in a plan that is to be applied of what the last run left undone.

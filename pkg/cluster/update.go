@@ -193,12 +193,12 @@ func (d Deps) apply(ctx context.Context, c *Loaded, plan *tasks.Plan, o UpdateOp
 
 // run applies a plan, journalled, and logs the operation with its result.
 func (d Deps) run(ctx context.Context, name string, plan *tasks.Plan, o UpdateOptions, still guard) (tasks.Summary, error) {
-	began := d.now()
+	began, journal := d.now(), newJournal(d, name, plan.Header)
 	summary, err := tasks.Apply(ctx, plan, tasks.ApplyOptions{
 		Workers: o.Workers, Reporter: o.Reporter, Guard: still,
-		Journal: newJournal(d, name, plan.Header), Logger: d.Logger, Clock: d.Clock,
+		Journal: journal, Logger: d.Logger, Clock: d.Clock,
 	})
-	return summary, errors.Join(err, d.logOperation(ctx, name, plan.Header, began, summary, err))
+	return summary, errors.Join(err, d.logOperation(ctx, journal, plan.Header, began, summary, err))
 }
 
 func (d Deps) isApplied(ctx context.Context, c *Loaded) bool {
