@@ -64,11 +64,6 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// answering is a transport that gives one answer to everything.
-type answering func(*http.Request) (*http.Response, error)
-
-func (f answering) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
 func TestNoCredentials(t *testing.T) {
 	t.Parallel()
 	c, err := Open(t.Context(), Options{
