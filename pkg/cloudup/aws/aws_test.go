@@ -20,9 +20,9 @@ import (
 	sdkcredentials "github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
+	"github.com/slipway-k8s/slipway/internal/mototest"
 	"github.com/slipway-k8s/slipway/pkg/api"
 	"github.com/slipway-k8s/slipway/pkg/cloudup"
-	"github.com/slipway-k8s/slipway/internal/mototest"
 	"github.com/slipway-k8s/slipway/pkg/model"
 	"github.com/slipway-k8s/slipway/pkg/sim"
 	simaws "github.com/slipway-k8s/slipway/pkg/sim/aws"

@@ -121,7 +121,7 @@ func TestTagHeadroom(t *testing.T) { judged(t, testTagHeadroom) }
 func testTagHeadroom(t *testing.T, w *world) {
 	c := w.open("a.example.com", "uid-a")
 	theirs := map[string]string{}
-	for i := range 47 {
+	for i := range 48 {
 		theirs[fmt.Sprintf("t%02d", i)] = "x"
 	}
 	vpc, ids := w.foreign(c, theirs, "172.30.0.0/16", "172.30.0.0/20")
@@ -147,7 +147,7 @@ func testTagHeadroom(t *testing.T, w *world) {
 	if err != nil || len(faults) != 1 {
 		t.Fatalf("check of a full subnet: %v %v", faults, err)
 	}
-	for _, want := range []string{ids[0], "has 49 tags and needs 3 more; AWS allows 50", "kubernetes.io/cluster/old.example.com"} {
+	for _, want := range []string{ids[0], "has 50 tags and needs 2 more; AWS allows 50", "kubernetes.io/cluster/old.example.com"} {
 		if !strings.Contains(faults[0].String(), want) {
 			t.Errorf("%q lacks %q", faults[0], want)
 		}
