@@ -128,6 +128,7 @@ func testTagHeadroom(t *testing.T, w *world) {
 	for _, name := range []string{"a.example.com", "b.example.com"} {
 		c := w.open(name, "uid-"+name)
 		m, b := sharedSpec(name, "uid-"+name, vpc, "172.30.0.0/16", ids, []string{"172.30.0.0/20"})
+		b.Subnets[0].InternalLB = false // as the model has it for a public subnet that is not ours
 		if faults, err := c.Check(t.Context(), m); err != nil || len(faults) > 0 {
 			t.Fatalf("check: %v %v", faults, err)
 		}
