@@ -70,6 +70,7 @@ func (a *app) deps(ctx context.Context) (cluster.Deps, error) {
 	who, host := a.who()
 	return cluster.Deps{
 		Store:     statestore.New(driver, statestore.Options{Host: host, User: who, Tool: toolVersion()}),
+		Sealing:   (&sealFlags{}).sealingOf(a),
 		OpenCloud: a.openCloud, NewUID: newUID, Clock: tasks.SystemClock{},
 		Logger: a.logger(), Tool: toolVersion(), Who: who, Host: host,
 	}, nil

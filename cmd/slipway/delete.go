@@ -11,7 +11,8 @@ import (
 )
 
 func newDelete(a *app) *cobra.Command {
-	return parent("delete", "Delete a cluster or an instance group", newDeleteCluster(a), newDeleteGroup(a))
+	return parent("delete", "Delete a cluster, an instance group or a secret",
+		newDeleteCluster(a), newDeleteGroup(a), newDeleteSecret(a))
 }
 
 func newDeleteCluster(a *app) *cobra.Command {

@@ -25,11 +25,13 @@ type Deps struct {
 	OpenCloud func(ctx context.Context, m *api.Manifest, ledger cloudup.Ledger) (cloudup.Cloud, error)
 	// NewUID returns a fresh identity for a cluster.
 	NewUID func() string
-	Clock  tasks.Clock
-	Logger *slog.Logger
-	Tool   string // this program and its version
-	Who    string // the person or job, for revisions and locks
-	Host   string
+	// Sealing says how a cluster's private parts are sealed and opened.
+	Sealing func(m *api.Manifest) Sealing
+	Clock   tasks.Clock
+	Logger  *slog.Logger
+	Tool    string // this program and its version
+	Who     string // the person or job, for revisions and locks
+	Host    string
 }
 
 // Loaded is a cluster as its newest revision has it.

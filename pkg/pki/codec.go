@@ -48,6 +48,7 @@ type itemDocument struct {
 	Created      time.Time `json:"created"`
 	Since        time.Time `json:"since"`
 	TrustedSince time.Time `json:"trustedSince,omitzero"`
+	Signed       bool      `json:"signed,omitempty"`
 	Certificate  string    `json:"certificate,omitempty"`
 	PublicKey    string    `json:"publicKey,omitempty"`
 	Sealed       []byte    `json:"sealed"`
@@ -190,7 +191,7 @@ func (i itemDocument) check(kind Kind) error {
 }
 
 func (i itemDocument) item() Item {
-	return Item{ID: i.ID, State: i.State, Created: i.Created.UTC(), Since: i.Since.UTC(), TrustedSince: i.TrustedSince.UTC(),
+	return Item{ID: i.ID, State: i.State, Created: i.Created.UTC(), Since: i.Since.UTC(), TrustedSince: i.TrustedSince.UTC(), Signed: i.Signed,
 		Certificate: i.Certificate, PublicKey: i.PublicKey}
 }
 

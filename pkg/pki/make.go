@@ -104,12 +104,13 @@ func New(name string, kind Kind, o MakeOptions) (Item, error) {
 
 // blank returns an item with an ID that sorts by creation.
 func blank(o MakeOptions) (Item, error) {
-	var b [4]byte
+	var b [2]byte
 	if _, err := io.ReadFull(o.Rand, b[:]); err != nil {
 		return Item{}, fmt.Errorf("make an ID: %w", err)
 	}
-	now := stamp(o.Now())
-	return Item{ID: now.Format("20060102t150405") + "-" + hex.EncodeToString(b[:]), Created: now}, nil
+	now := o.Now().UTC()
+	id := fmt.Sprintf("%s%06d-%s", now.Format("20060102t150405"), now.Nanosecond()/int(time.Microsecond), hex.EncodeToString(b[:]))
+	return Item{ID: id, Created: stamp(now)}, nil
 }
 
 func newKey(a Algorithm) (crypto.Signer, error) {

@@ -103,6 +103,9 @@ type Item struct {
 	// it is distrusted. It starts the wait before the item may sign.
 	TrustedSince time.Time
 
+	// Signed says that the item was primary once: what it signed may be in use.
+	Signed bool
+
 	Certificate string // PEM, one CA certificate; empty in a KindKey keyset
 	PublicKey   string // PEM (PKIX); empty in a KindCA keyset
 	Private     Secret // PEM (PKCS #8); nil unless the keyset was opened

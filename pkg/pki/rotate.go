@@ -26,7 +26,7 @@ func (k Keyset) Add(i Item) (Keyset, error) {
 	}
 	i.State = Trusted
 	if _, ok := k.Primary(); !ok {
-		i.State = Primary
+		i.State, i.Signed = Primary, true
 	}
 	i.Since, i.TrustedSince = i.Created, i.Created
 	k.Items = append(slices.Clone(k.Items), i)
@@ -63,7 +63,7 @@ func (k Keyset) Promote(id string, g Gate) (Keyset, error) {
 	return k.with(func(i *Item) {
 		switch {
 		case i.ID == id:
-			i.State, i.Since = Primary, stamp(g.Now)
+			i.State, i.Since, i.Signed = Primary, stamp(g.Now), true
 		case i.State == Primary:
 			i.State, i.Since = Trusted, stamp(g.Now)
 		}
@@ -111,9 +111,7 @@ func (k Keyset) Distrust(id string, g Gate) (Keyset, error) {
 		return k, k.refuse("distrust", id, "it is the one that signs; promote another one first: `slipway promote keypair "+k.Name+"`")
 	}
 	primary, _ := k.Primary()
-	// What is younger than the primary's promotion and was never primary signed nothing.
-	signed := item.Since.After(item.TrustedSince)
-	if left := g.left(primary.Since); signed && left > 0 {
+	if left := g.left(primary.Since); item.Signed && left > 0 {
 		return k, k.refuse("distrust", id, fmt.Sprintf("certificates that it signed may be in use: %s signs since %s, and %s of the wait of %s are left. "+
 			"Apply and roll the cluster, then wait or, when every machine was replaced since then, say so with --confirmed",
 			primary.ID, primary.Since.Format(time.RFC3339), left, g.Wait))

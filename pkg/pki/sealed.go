@@ -134,7 +134,7 @@ func (s *Sealed) document(tag bool) keysetDocument {
 		d.Sealing.Tag = nil
 	}
 	for _, i := range s.Items {
-		d.Items = append(d.Items, itemDocument{ID: i.ID, State: i.State, Created: i.Created, Since: i.Since, TrustedSince: i.TrustedSince,
+		d.Items = append(d.Items, itemDocument{ID: i.ID, State: i.State, Created: i.Created, Since: i.Since, TrustedSince: i.TrustedSince, Signed: i.Signed,
 			Certificate: i.Certificate, PublicKey: i.PublicKey, Sealed: s.private[i.ID]})
 	}
 	return d
