@@ -17,7 +17,7 @@ import (
 func newCreate(a *app) *cobra.Command {
 	var files []string
 	cmd := parent("create", "Create a cluster, an instance group or a key",
-		newCreateCluster(a), newCreateGroup(a), newCreateSecret(a))
+		newCreateCluster(a), newCreateGroup(a), newCreateSecret(a), newCreateKeypair(a))
 	cmd.Example = `  slipway create cluster demo.example.com --zones us-east-1a,us-east-1b,us-east-1c
   slipway create -f cluster.yaml`
 	help := cmd.RunE

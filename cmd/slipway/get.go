@@ -17,8 +17,9 @@ import (
 )
 
 func newGet(a *app) *cobra.Command {
-	return parent("get", "List clusters, instance groups and history",
-		newGetClusters(a), newGetGroups(a), newGetAll(a), newGetHistory(a), newGetRevision(a), newGetOperations(a))
+	return parent("get", "List clusters, instance groups, keys and history",
+		newGetClusters(a), newGetGroups(a), newGetAll(a), newGetHistory(a), newGetRevision(a), newGetOperations(a),
+		newGetKeypairs(a), newGetSecrets(a), newGetSSHKeys(a))
 }
 
 func bindForm(cmd *cobra.Command, form *string) {

@@ -46,6 +46,7 @@ default; everything else has a field.`,
 		newCreate(a), newGet(a), newEdit(a), newReplace(a), newSet(a), newUnset(a),
 		newUpdate(a), newDelete(a), newUnlock(a),
 		newDiff(a), newRollback(a), newShow(a),
+		newPromote(a), newTrust(a), newDistrust(a), newReseal(a),
 		newSim(a), newSchema(a), newVersion(a),
 	)
 	return root

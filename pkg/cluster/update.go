@@ -98,9 +98,13 @@ func planCluster(ctx context.Context, d Deps, c *Loaded, o UpdateOptions) (*task
 	if err != nil {
 		return nil, err
 	}
-	// The graph: store objects and the cloud's own tasks.
+	// The graph: store objects, keysets and the cloud's own tasks.
 	graph := tasks.NewGraph()
-	if err := model.StoreTasks(blueprint, d.Store.Objects(o.Name), graph); err != nil {
+	objects := d.Store.Objects(o.Name)
+	if err := model.StoreTasks(blueprint, objects, graph); err != nil {
+		return nil, err
+	}
+	if _, err := KeysetTasks(graph, objects, blueprint.UID, d.Sealing(c.Manifest), d.Clock); err != nil {
 		return nil, err
 	}
 	if err := cloud.Lower(blueprint, graph); err != nil {
