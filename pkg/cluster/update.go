@@ -86,11 +86,8 @@ func planCluster(ctx context.Context, d Deps, c *Loaded, o UpdateOptions) (*task
 	if err != nil {
 		return nil, err
 	}
-	faults, err := cloud.Check(ctx, c.Manifest)
+	faults, err := d.check(ctx, cloud, c)
 	if err != nil {
-		return nil, fmt.Errorf("check cluster %s against the cloud: %w", o.Name, err)
-	}
-	if err := faults.Err(); err != nil {
 		return nil, err
 	}
 	// What the cluster needs of any cloud, as plain data.
@@ -203,6 +200,19 @@ func (d Deps) run(ctx context.Context, name string, plan *tasks.Plan, o UpdateOp
 		Journal: journal, Logger: d.Logger, Clock: d.Clock,
 	})
 	return summary, errors.Join(err, d.logOperation(ctx, journal, plan.Header, began, summary, err))
+}
+
+// check asks the cloud what it would refuse. A revision that is applied was taken by it:
+// that spares a no-op plan several reads.
+func (d Deps) check(ctx context.Context, cloud cloudup.Cloud, c *Loaded) (api.Faults, error) {
+	if d.isApplied(ctx, c) {
+		return nil, nil
+	}
+	faults, err := cloud.Check(ctx, c.Manifest)
+	if err != nil {
+		return nil, fmt.Errorf("check cluster %s against the cloud: %w", c.Cluster.Metadata.Name, err)
+	}
+	return faults, faults.Err()
 }
 
 func (d Deps) isApplied(ctx context.Context, c *Loaded) bool {
