@@ -87,7 +87,7 @@ var unreachable = []struct{ from, to, why string }{
 }
 
 // testOnly folders are imported by tests and by no program.
-var testOnly = []string{"internal", "pkg/cloudup/cloudtest", "pkg/statestore/drivertest"}
+var testOnly = []string{"internal", "pkg/cloudup/cloudtest", "pkg/cloudup/aws/awstest", "pkg/statestore/drivertest"}
 
 const (
 	maxFile    = 400 // lines
