@@ -59,6 +59,11 @@ func (g *AutoScalingGroup) Observe(ctx context.Context) (tasks.Change, error) {
 	if err != nil {
 		return tasks.Change{}, err
 	}
+	if going, there, err := g.s.scalingGroups.find(ctx, g.key+retired); err != nil {
+		return tasks.Change{}, err
+	} else if there {
+		g.s.scalingGroups.claim(going.ID) // a removal would take the new one, which has its name
+	}
 	have := o.Value
 	targets, err := g.targetsOf(ctx, have)
 	if err != nil {
@@ -160,6 +165,9 @@ func (g *AutoScalingGroup) create(ctx context.Context) (string, error) {
 	}
 	_, err := g.s.scaling.CreateAutoScalingGroup(ctx, in)
 	if is(err, "AlreadyExists", "AlreadyExistsFault") {
+		if strings.Contains(err.Error(), "pending delete") {
+			return "", tasks.Wait(fmt.Errorf("the one before is still being deleted: %w", err))
+		}
 		return "", fmt.Errorf("one of that name exists and is not this cluster's: remove it, or name the group or cluster differently: %w", err)
 	}
 	return g.name, err
@@ -224,6 +232,9 @@ func (s *survey) listScalingGroups(ctx context.Context) ([]owned[asgtypes.AutoSc
 			}
 			if tags[tagUID] == s.uid {
 				name := aws.ToString(g.AutoScalingGroupName)
+				if g.Status != nil { // its deletion has begun: only a new one can be had
+					tags[tagKey] += retired
+				}
 				out = append(out, owned[asgtypes.AutoScalingGroup]{ID: name, Key: tags[tagKey], Tags: tags, Value: g})
 			}
 		}

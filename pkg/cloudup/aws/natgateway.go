@@ -85,6 +85,9 @@ func (n *NATGateway) Apply(ctx context.Context, c tasks.Change) error {
 			return fmt.Errorf("replace NAT gateway %s: %w", o.ID, err)
 		}
 	}
+	if err := n.freeAddress(ctx); err != nil {
+		return err
+	}
 	id, err := n.s.nats.makeOnce(ctx, n.key, n.create)
 	if err != nil {
 		return fmt.Errorf("create NAT gateway in %s: %w", n.key, err)
@@ -100,6 +103,16 @@ func (n *NATGateway) Apply(ctx context.Context, c tasks.Change) error {
 	}
 	n.CloudID.Set(id)
 	return nil
+}
+
+// freeAddress waits until a gateway whose deletion somebody began has let go of the
+// address: AWS would take the call for a new one and report it as failed.
+func (n *NATGateway) freeAddress(ctx context.Context) error {
+	old, going, err := n.s.nats.find(ctx, n.key+retired)
+	if err != nil || !going || allocationOf(old.Value) != n.allocation().Text {
+		return err
+	}
+	return n.s.removeNAT(ctx, leftover{ID: old.ID})
 }
 
 func (n *NATGateway) create(ctx context.Context) (string, error) {

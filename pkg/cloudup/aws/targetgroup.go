@@ -109,6 +109,11 @@ func (t *TargetGroup) Apply(ctx context.Context, c tasks.Change) error {
 		if err := t.s.retireBalancing(ctx, o.ID, t.key); err != nil {
 			return err
 		}
+		if aws.ToString(o.Value.TargetGroupName) == t.name { // it was left from a network that is gone
+			if err := t.s.removeTarget(ctx, leftover{ID: o.ID}); err != nil {
+				return fmt.Errorf("replace target group %s: %w", t.name, err)
+			}
+		}
 	}
 	id, err := t.s.targets.makeOnce(ctx, t.key, t.create)
 	if err != nil {
