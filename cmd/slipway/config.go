@@ -17,6 +17,10 @@ import (
 type config struct {
 	State   string `json:"state,omitempty"`   // the state store
 	Cluster string `json:"cluster,omitempty"` // the current cluster
+	// Policy lists files of rules that every plan must keep; Prices is the file for --cost.
+	// Relative paths start at the config file's folder.
+	Policy []string `json:"policy,omitempty"`
+	Prices string   `json:"prices,omitempty"`
 	// Flags are defaults of flags, by command: {"create cluster": {"node-size": "m7i.large"}}.
 	Flags map[string]map[string]string `json:"flags,omitempty"`
 }

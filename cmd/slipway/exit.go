@@ -12,6 +12,7 @@ import (
 	"github.com/slipway-k8s/slipway/pkg/cloudup"
 	"github.com/slipway-k8s/slipway/pkg/cluster"
 	"github.com/slipway-k8s/slipway/pkg/pki"
+	"github.com/slipway-k8s/slipway/pkg/policy"
 	"github.com/slipway-k8s/slipway/pkg/statestore"
 	"github.com/slipway-k8s/slipway/pkg/statestore/driver"
 )
@@ -72,6 +73,7 @@ func outcome(ctx context.Context, err error) (code int, remedy string) {
 		moved    *cluster.MovedError
 		secret   *cluster.SecretExistsError
 		lost     *statestore.LostLockError
+		denied   *policy.DeniedError
 	)
 	switch {
 	case ctx.Err() != nil || errors.Is(err, context.Canceled):
@@ -84,7 +86,7 @@ func outcome(ctx context.Context, err error) (code int, remedy string) {
 		return exitLocked, "Nothing was written. Look at the newer revision, then make your change again."
 	case errors.As(err, &moved):
 		return exitLocked, "Make the plan again, review it, and apply that."
-	case errors.As(err, &invalid), errors.Is(err, driver.ErrInvalid), errors.As(err, &use), errors.As(err, &noGroup), strings.HasPrefix(err.Error(), "unknown command"):
+	case errors.As(err, &invalid), errors.Is(err, driver.ErrInvalid), errors.As(err, &use), errors.As(err, &noGroup), errors.As(err, &denied), strings.HasPrefix(err.Error(), "unknown command"):
 		return exitInvalid, ""
 	case errors.Is(err, pki.ErrInvalid), errors.Is(err, pki.ErrStage):
 		return exitInvalid, ""

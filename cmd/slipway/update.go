@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -25,6 +24,7 @@ type updateFlags struct {
 	all           bool
 	planOut, plan string // files
 	lockWait      time.Duration
+	checkFlags
 }
 
 func newUpdate(a *app) *cobra.Command {
@@ -60,6 +60,7 @@ updated, replaced and deleted. Nothing is changed without --yes.`,
 // bind adds the flags of a verb that plans and applies.
 func (f *updateFlags) bind(cmd *cobra.Command) {
 	f.bindPlan(cmd)
+	f.checkFlags.bind(cmd)
 	fl := cmd.Flags()
 	fl.BoolVarP(&f.yes, "yes", "y", false, "apply the plan")
 	fl.StringArrayVar(&f.allowDataLoss, "allow-data-loss", nil, "`ID` of an object that holds data and may be deleted (repeatable)")
@@ -78,6 +79,7 @@ func (f *updateFlags) bindPlan(cmd *cobra.Command) {
 }
 
 func (f *updateFlags) execute(ctx context.Context, a *app, d cluster.Deps, name string) error {
+	f.wanted = true
 	return f.run(ctx, a, name, "update cluster", func(o cluster.UpdateOptions) (*cluster.Result, error) {
 		return cluster.Update(ctx, d, o)
 	})
@@ -95,6 +97,10 @@ func (f *updateFlags) run(ctx context.Context, a *app, name, verb string, op fun
 		Name: name, Yes: f.yes, AllowDataLoss: f.allowDataLoss, Workers: f.workers, LockWait: f.lockWait,
 		Show: func(p *tasks.Plan) error { return f.present(a, p) }, Reporter: a.reporter(),
 		Command: "slipway " + verb + " " + name,
+	}
+	var err error
+	if o.Checks, err = f.checks(a); err != nil {
+		return err
 	}
 	if f.plan != "" {
 		saved, err := a.readPlan(f.plan)
@@ -120,17 +126,14 @@ func (f *updateFlags) run(ctx context.Context, a *app, name, verb string, op fun
 
 // present shows a plan and, where that was asked for, saves it.
 func (f *updateFlags) present(a *app, p *tasks.Plan) error {
-	if err := f.show(a, p); err != nil || f.planOut == "" {
+	show := f.show
+	if f.estimate != nil {
+		show = f.showCost
+	}
+	if err := show(a, p); err != nil || f.planOut == "" {
 		return err
 	}
-	data, err := json.MarshalIndent(p, "", "  ")
-	if err != nil {
-		return fmt.Errorf("save the plan: %w", err)
-	}
-	if err := os.WriteFile(f.planOut, append(data, '\n'), 0o600); err != nil {
-		return fmt.Errorf("save the plan: %w", err)
-	}
-	return nil
+	return writePlan(f.planOut, p)
 }
 
 // lossFlags names what an apply of the plan would need besides --yes.

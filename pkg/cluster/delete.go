@@ -25,7 +25,8 @@ func Delete(ctx context.Context, d Deps, o UpdateOptions) (*Result, error) {
 		if err != nil {
 			return nil, err
 		}
-		plan, err := tasks.MakePlan(ctx, tasks.NewGraph(), tasks.PlanOptions{
+		graph := tasks.NewGraph()
+		plan, err := tasks.MakePlan(ctx, graph, tasks.PlanOptions{
 			Workers: o.Workers, Header: d.header("delete cluster", c, who), Removals: cloud.Removals, Logger: d.Logger, Clock: d.Clock,
 		})
 		if err != nil {
@@ -34,7 +35,10 @@ func Delete(ctx context.Context, d Deps, o UpdateOptions) (*Result, error) {
 		if err := d.tellLastRun(ctx, plan, o); err != nil {
 			return nil, err
 		}
-		if err := o.settle(plan); err != nil || !o.Yes {
+		if err := d.price(ctx, cloud, who.Region, c.Manifest, graph, o); err != nil {
+			return nil, err
+		}
+		if err := d.review(ctx, plan, c.Manifest, o); err != nil || !o.Yes {
 			return &Result{Plan: plan}, err
 		}
 		summary, err := d.run(ctx, o.Name, plan, o, still)

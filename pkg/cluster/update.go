@@ -30,6 +30,7 @@ type UpdateOptions struct {
 	Show func(*tasks.Plan) error
 	// Saved is a plan that was reviewed: only exactly that is applied.
 	Saved    *tasks.Plan
+	Checks   Checks
 	Reporter tasks.Reporter
 	Workers  int
 	LockWait time.Duration // how long to wait for another run's lock
@@ -64,7 +65,7 @@ func Update(ctx context.Context, d Deps, o UpdateOptions) (*Result, error) {
 		if err := d.tellLastRun(ctx, plan, o); err != nil {
 			return nil, err
 		}
-		if err := o.settle(plan); err != nil || !o.Yes {
+		if err := d.review(ctx, plan, c.Manifest, o); err != nil || !o.Yes {
 			return &Result{Plan: plan}, err
 		}
 		if err := refuseDataLoss(plan, o.AllowDataLoss); err != nil {
@@ -114,7 +115,7 @@ func planCluster(ctx context.Context, d Deps, c *Loaded, o UpdateOptions) (*task
 		return nil, err
 	}
 	warn(plan, append(c.Warnings, faults.Warnings()...))
-	return plan, nil
+	return plan, d.price(ctx, cloud, who.Region, c.Manifest, graph, o)
 }
 
 // wanted returns the newest revision, edited if that was asked for.
