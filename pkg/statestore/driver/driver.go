@@ -131,6 +131,15 @@ type HeadGetter interface {
 	GetHead(ctx context.Context, key string, n int) ([]byte, error)
 }
 
+// ConditionalDeleter is the optional side of stores that can delete an object unless it
+// was written again: what collects garbage deletes only what it looked at.
+type ConditionalDeleter interface {
+	// DeleteIfMatch removes the object of exactly that version. An absent one is no
+	// error; another version is ErrConflict, and stays. As with PutIfMatch, no caller may
+	// rest its correctness on it without holding a lock.
+	DeleteIfMatch(ctx context.Context, key, version string) error
+}
+
 // Sweeper is the optional side of stores in which a killed writer can leave
 // something that no listing shows.
 type Sweeper interface {

@@ -43,6 +43,7 @@ func Run(t *testing.T, h Harness) {
 		{"ReplaceOnlyTheVersionRead", testReplace},
 		{"CreateAfterDelete", testCreateAfterDelete},
 		{"DeleteIsIdempotent", testDelete},
+		{"DeleteOnlyTheVersionRead", testDeleteIfMatch},
 		{"OverwriteIsVisible", testOverwrite},
 		{"EmptyObject", testEmpty},
 		{"Head", testHead},

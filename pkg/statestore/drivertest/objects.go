@@ -105,6 +105,28 @@ func testDelete(t *testing.T, h Harness) {
 	}
 }
 
+func testDeleteIfMatch(t *testing.T, h Harness) {
+	s := h.New(t)
+	deleter, ok := driver.As[driver.ConditionalDeleter](s)
+	if !ok {
+		t.Skip("this driver deletes without conditions only")
+	}
+	must(t, "delete of an absent object", deleter.DeleteIfMatch(t.Context(), "a/k", "1"))
+	v1 := create(t, s, "a/k", "one")
+	v2, err := s.Put(t.Context(), "a/k", []byte("two"))
+	must(t, "put", err)
+	for _, stale := range []string{v1, "0", "no version"} {
+		want(t, "delete of version "+stale, deleter.DeleteIfMatch(t.Context(), "a/k", stale), driver.ErrConflict)
+	}
+	if o := get(t, s, "a/k"); string(o.Data) != "two" {
+		t.Fatalf("a stale delete changed the object: %q", o.Data)
+	}
+	must(t, "delete", deleter.DeleteIfMatch(t.Context(), "a/k", v2))
+	_, err = s.Get(t.Context(), "a/k")
+	want(t, "get of a deleted object", err, driver.ErrNotFound)
+	must(t, "second delete", deleter.DeleteIfMatch(t.Context(), "a/k", v2))
+}
+
 func testOverwrite(t *testing.T, h Harness) {
 	s := h.New(t)
 	var last string

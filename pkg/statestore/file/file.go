@@ -40,9 +40,10 @@ type Store struct {
 }
 
 var (
-	_ driver.Store      = (*Store)(nil)
-	_ driver.HeadGetter = (*Store)(nil)
-	_ driver.Sweeper    = (*Store)(nil)
+	_ driver.Store              = (*Store)(nil)
+	_ driver.HeadGetter         = (*Store)(nil)
+	_ driver.Sweeper            = (*Store)(nil)
+	_ driver.ConditionalDeleter = (*Store)(nil)
 )
 
 // New returns the store in the folder, which the first write makes.
@@ -130,6 +131,22 @@ func (s *Store) PutIfMatch(ctx context.Context, key string, data []byte, version
 
 // Delete implements driver.Store. Folders that become empty go too.
 func (s *Store) Delete(ctx context.Context, key string) error {
+	return s.remove(ctx, key, func(root *os.Root, name string) error { return nil })
+}
+
+// DeleteIfMatch implements driver.ConditionalDeleter.
+func (s *Store) DeleteIfMatch(ctx context.Context, key, version string) error {
+	return s.remove(ctx, key, func(root *os.Root, name string) error {
+		o, err := read(root, name)
+		if err == nil && o.Version != version {
+			return driver.ErrConflict
+		}
+		return err
+	})
+}
+
+// remove deletes an object that may, under the lock, says nothing against.
+func (s *Store) remove(ctx context.Context, key string, may func(root *os.Root, name string) error) error {
 	name, err := s.check(ctx, "delete", key)
 	if err != nil {
 		return err
@@ -144,6 +161,9 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	defer root.Close()
 	err = locked(ctx, root, func() error {
 		if st, err := root.Lstat(name); err != nil || st.IsDir() {
+			return err
+		}
+		if err := may(root, name); err != nil {
 			return err
 		}
 		return root.Remove(name)

@@ -28,8 +28,9 @@ type Store struct {
 }
 
 var (
-	_ driver.Store      = (*Store)(nil)
-	_ driver.HeadGetter = (*Store)(nil)
+	_ driver.Store              = (*Store)(nil)
+	_ driver.HeadGetter         = (*Store)(nil)
+	_ driver.ConditionalDeleter = (*Store)(nil)
 )
 
 var (
@@ -118,11 +119,23 @@ func (s *Store) put(ctx context.Context, op, key string, data []byte, may func(o
 
 // Delete implements driver.Store.
 func (s *Store) Delete(ctx context.Context, key string) error {
+	return s.remove(ctx, key, func(driver.Object) bool { return true })
+}
+
+// DeleteIfMatch implements driver.ConditionalDeleter.
+func (s *Store) DeleteIfMatch(ctx context.Context, key, version string) error {
+	return s.remove(ctx, key, func(o driver.Object) bool { return o.Version == version })
+}
+
+func (s *Store) remove(ctx context.Context, key string, may func(driver.Object) bool) error {
 	if err := s.check(ctx, "delete", key); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if o, exists := s.objects[key]; exists && !may(o) {
+		return s.fail("delete", key, driver.ErrConflict)
+	}
 	delete(s.objects, key)
 	return nil
 }

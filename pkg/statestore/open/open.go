@@ -13,12 +13,13 @@ import (
 
 	"github.com/slipway-k8s/slipway/pkg/statestore/driver"
 	"github.com/slipway-k8s/slipway/pkg/statestore/file"
+	"github.com/slipway-k8s/slipway/pkg/statestore/gcs"
 	"github.com/slipway-k8s/slipway/pkg/statestore/mem"
 	"github.com/slipway-k8s/slipway/pkg/statestore/s3"
 )
 
 // Schemes are the supported kinds of store, with an example of each.
-var Schemes = []string{"s3://bucket/prefix", "file:///path", "mem://name"}
+var Schemes = []string{"s3://bucket/prefix", "gs://bucket/prefix", "file:///path", "mem://name"}
 
 // Options are what drivers share.
 type Options struct {
@@ -44,6 +45,8 @@ func Open(ctx context.Context, raw string, o Options) (driver.Store, error) {
 	switch u.Scheme {
 	case "s3":
 		return s3.Open(ctx, u, s3.Options{Logger: o.Logger})
+	case "gs":
+		return gcs.Open(u, gcs.Options{Logger: o.Logger})
 	case "file":
 		return file.Open(u)
 	case "mem":

@@ -16,6 +16,7 @@ func TestOpen(t *testing.T) {
 		"mem://demo":                             "mem://demo",
 		"file:///srv/a%20b":                      "file:///srv/a%20b",
 		"/srv/slipway":                           "file:///srv/slipway",
+		"gs://bucket/some/prefix/":               "gs://bucket/some/prefix",
 		"s3://bucket/some/prefix/":               "s3://bucket/some/prefix",
 		"s3://bucket?region=eu-west-1&profile=x": "",
 	} {
@@ -35,7 +36,7 @@ func TestOpen(t *testing.T) {
 func TestOpenRefusals(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
-		"":                             "a state store is one of s3://bucket/prefix, file:///path, mem://name",
+		"":                             "a state store is one of s3://bucket/prefix, gs://bucket/prefix, file:///path, mem://name",
 		"ftp://host/x":                 "a state store is one of",
 		"bucket":                       "a state store is one of",
 		"s3://user:hunter2@bucket/x":   "credentials",
