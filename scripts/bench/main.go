@@ -7,6 +7,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -28,7 +29,7 @@ import (
 
 func main() {
 	bin := flag.String("bin", "bin", "folder of slipway and slipway-sim")
-	groups := flag.String("groups", "1,20,200", "numbers of node groups")
+	groups := flag.String("groups", "4,20,200", "numbers of instance groups, of which three are control planes")
 	clouds := flag.String("clouds", "sim,moto", "clouds to run on")
 	flag.Parse()
 	if err := run(*bin, strings.Split(*groups, ","), strings.Split(*clouds, ",")); err != nil {
@@ -61,12 +62,16 @@ func run(bin string, groups, clouds []string) error {
 	return nil
 }
 
+// controlPlanes are the groups of every cluster here that are no nodes.
+const controlPlanes = 3
+
 // world is one cloud behind a proxy that counts calls, with a store of its own.
 type world struct {
 	bin, dir, cloud string
 	groups          int
+	address         string
 	env             []string
-	calls           atomic.Int64
+	calls           atomic.Int64 // by the proxy
 }
 
 func measure(bin, cloud string, groups int) error {
@@ -121,7 +126,7 @@ func (w *world) prepare(path string) error {
 		kept = append(kept, strings.TrimSpace(doc))
 	}
 	name := regexp.MustCompile(`name: nodes-\S+`)
-	for i := range w.groups {
+	for i := range max(w.groups-controlPlanes, 1) {
 		kept = append(kept, strings.TrimSpace(name.ReplaceAllString(group, fmt.Sprintf("name: nodes-%03d", i))))
 	}
 	return os.WriteFile(path, []byte(strings.Join(kept, "\n---\n")+"\n"), 0o600)
@@ -135,12 +140,15 @@ func (w *world) command(args ...string) *exec.Cmd {
 
 // step runs one command and prints what it took, by the operating system's account.
 func (w *world) step(label string, args []string) error {
-	w.calls.Store(0)
+	before, err := w.count()
+	if err != nil {
+		return err
+	}
 	cmd := w.command(args...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	begin := time.Now()
-	err := cmd.Run()
+	err = cmd.Run()
 	wall := time.Since(begin)
 	var exit *exec.ExitError
 	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 2) {
@@ -150,39 +158,70 @@ func (w *world) step(label string, args []string) error {
 	if exit != nil && label == "no-op plan" {
 		label += " (!)"
 	}
+	after, err := w.count()
+	if err != nil {
+		return err
+	}
 	use := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	cpu := cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
-	fmt.Printf("%-5s %7d  %-14s %6d %7.2fs %7.2fs %6.1f MB\n", w.cloud, w.groups, label, w.calls.Load(),
+	fmt.Printf("%-5s %7d  %-14s %6d %7.2fs %7.2fs %6.1f MB\n", w.cloud, w.groups, label, after-before,
 		wall.Seconds(), cpu.Seconds(), float64(use.Maxrss)/1024)
 	return nil
 }
 
-// start starts the cloud and the counting proxy, and returns what ends both.
+// start starts the cloud; moto stands behind a proxy that counts, the simulator counts
+// itself.
 func (w *world) start() (stop func(), err error) {
-	backend, end, err := w.backend()
+	address, end, err := w.backend()
 	if err != nil {
 		return nil, err
 	}
+	w.address = address
+	if w.cloud == "moto" {
+		proxy, stopProxy, err := w.proxy(address)
+		if err != nil {
+			end()
+			return nil, err
+		}
+		moto := end
+		address, end = proxy, func() { stopProxy(); moto() }
+	}
+	w.env = append(w.env, "AWS_ENDPOINT_URL="+address, "AWS_REGION=us-east-1")
+	return end, nil
+}
+
+func (w *world) proxy(backend string) (string, func(), error) {
 	target, err := url.Parse(backend)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost, transport.DisableCompression = 100, true
-	proxy := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) {
+	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		w.calls.Add(1)
 		r.SetURL(target)
 		r.Out.Host = r.In.Host // it is signed
 	}}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		end()
-		return nil, err
+		return "", nil, err
 	}
 	server := &http.Server{Handler: proxy}
 	go server.Serve(listener)
-	w.env = append(w.env, "AWS_ENDPOINT_URL=http://"+listener.Addr().String(), "AWS_REGION=us-east-1")
-	return func() { server.Close(); end() }, nil
+	return "http://" + listener.Addr().String(), func() { server.Close() }, nil
+}
+
+// count returns the calls that the cloud has had so far.
+func (w *world) count() (int64, error) {
+	if w.cloud == "moto" {
+		return w.calls.Load(), nil
+	}
+	resp, err := http.Get(w.address + "/_slipway/status")
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	var status struct{ Calls int64 }
+	err = json.NewDecoder(resp.Body).Decode(&status)
+	return status.Calls, err
 }
 
 func (w *world) backend() (string, func(), error) {
