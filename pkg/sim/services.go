@@ -10,6 +10,7 @@ import (
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/ec2"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/elbv2"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/iam"
+	"github.com/slipway-k8s/slipway/pkg/sim/aws/kms"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/route53"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/s3"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/sts"
@@ -44,10 +45,14 @@ func addServices(cloud *aws.Cloud, opts Options) (*s3.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	keys, err := kms.New(cloud.World, kms.Options{Account: aws.Account, Rand: opts.Rand})
+	if err != nil {
+		return nil, err
+	}
 	objects, err := s3.New(filepath.Join(opts.Dir, "s3"), s3.Options{Account: aws.Account, Now: opts.Clock, Log: opts.Logger})
 	if err != nil {
 		return nil, err
 	}
-	cloud.Register(compute, groups, people, tokens, balancers, names, objects)
+	cloud.Register(compute, groups, people, tokens, balancers, names, keys, objects)
 	return objects, nil
 }

@@ -12,6 +12,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/sigv4"
@@ -184,11 +185,19 @@ func (c *Cloud) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.write(w, call, answer)
 }
 
-// find names the service of a request: by its credential scope, else STS for
-// the calls that go unsigned, else S3, which serves anonymous readers.
+// find names the service of a request: by its credential scope, for the calls
+// that go unsigned by what JSON protocols say, else STS, else S3, which serves
+// anonymous readers.
 func (c *Cloud) find(sig *sigv4.Signature, r *http.Request) wire.Service {
 	if sig != nil && sig.Service != "" {
 		return c.services[sig.Service]
+	}
+	if prefix, _, ok := strings.Cut(r.Header.Get("X-Amz-Target"), "."); ok {
+		for _, s := range c.order {
+			if t, ok := s.(interface{ Target() string }); ok && t.Target() == prefix {
+				return s
+			}
+		}
 	}
 	if r.URL.Path == "/" && r.Method == http.MethodPost || r.URL.Query().Has("Action") {
 		return c.services["sts"]
@@ -314,6 +323,8 @@ func codesOf(service string) authCodes {
 	switch service {
 	case "ec2":
 		return authCodes{"AuthFailure", "AWS was not able to validate the provided access credentials", 401, "AuthFailure", "RequestExpired", "AuthFailure", 401}
+	case "kms":
+		return authCodes{"UnrecognizedClientException", "The security token included in the request is invalid.", 400, "InvalidSignatureException", "InvalidSignatureException", "IncompleteSignatureException", 400}
 	case "s3":
 		return authCodes{"InvalidAccessKeyId", "The AWS Access Key Id you provided does not exist in our records.", 403, "SignatureDoesNotMatch", "RequestTimeTooSkewed", "AuthorizationHeaderMalformed", 403}
 	}

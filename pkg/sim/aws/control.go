@@ -216,6 +216,9 @@ func (c *control) throttled(call *wire.Call) *wire.Error {
 			if call.Service == "s3" {
 				return &wire.Error{Code: "SlowDown", Message: "Please reduce your request rate.", Status: http.StatusServiceUnavailable}
 			}
+			if call.Service == "kms" {
+				return wire.Errorf("ThrottlingException", "Rate exceeded")
+			}
 			return wire.Errorf("Throttling", "Rate exceeded")
 		}
 	}
@@ -254,7 +257,7 @@ func (c *control) record(call *wire.Call, status int, code string) {
 }
 
 // secretWords mark parameters that the log must not hold.
-var secretWords = []string{"secret", "password", "userdata", "keymaterial", "token", "signature"}
+var secretWords = []string{"secret", "password", "userdata", "keymaterial", "token", "signature", "plaintext"}
 
 func summary(params url.Values) map[string]string {
 	out := make(map[string]string, len(params))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-k8s/slipway/pkg/sim/aws/policy"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/sts"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/wire"
 )
@@ -19,7 +20,7 @@ func (s *Service) Assume(p wire.Principal, roleARN string) (sts.Role, *wire.Erro
 	if r == nil || r.ARN != roleARN {
 		return sts.Role{}, denied
 	}
-	doc, err := parseDocument(r.Trust)
+	doc, err := policy.Parse(r.Trust)
 	if err != nil {
 		return sts.Role{}, denied
 	}

@@ -47,9 +47,9 @@ var awsManaged = catalogue(map[string]string{
 	"AmazonEC2SpotFleetTaggingRole":                  "ec2:RequestSpotInstances ec2:TerminateInstances ec2:Describe* ec2:CreateTags ec2:RunInstances",
 })
 
-func catalogue(actions map[string]string) map[string]*policy {
+func catalogue(actions map[string]string) map[string]*managedPolicy {
 	born := time.Date(2015, 2, 6, 18, 40, 0, 0, time.UTC)
-	out := map[string]*policy{}
+	out := map[string]*managedPolicy{}
 	for full, list := range actions {
 		path, name := "/", full
 		if dir, base, ok := strings.Cut(full, "/"); ok {
@@ -57,7 +57,7 @@ func catalogue(actions map[string]string) map[string]*policy {
 		}
 		text := `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":["` + strings.Join(strings.Fields(list), `","`) + `"],"Resource":"*"}]}`
 		arn := "arn:aws:iam::aws:policy/" + full
-		out[arn] = &policy{Name: name, ID: "ANPA" + managedID(full), Path: path, ARN: arn, Created: born, Updated: born,
+		out[arn] = &managedPolicy{Name: name, ID: "ANPA" + managedID(full), Path: path, ARN: arn, Created: born, Updated: born,
 			Default: "v1", Versions: []policyVersion{{"v1", text, born}}}
 	}
 	return out
@@ -76,8 +76,8 @@ func managedID(name string) string {
 	return string(out)
 }
 
-func awsPolicies() []*policy {
-	var out []*policy
+func awsPolicies() []*managedPolicy {
+	var out []*managedPolicy
 	for _, arn := range slices.Sorted(maps.Keys(awsManaged)) {
 		out = append(out, awsManaged[arn])
 	}

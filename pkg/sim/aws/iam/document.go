@@ -3,16 +3,12 @@
 package iam
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/slipway-k8s/slipway/pkg/sim/aws/policy"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/wire"
 )
 
@@ -23,92 +19,6 @@ const (
 	identityPolicy documentKind = iota // resources, no principal
 	trustPolicy                        // a principal, no resource, sts actions
 )
-
-// statement is one statement of a policy, its one-or-many values as lists.
-type statement struct {
-	Sid                     string
-	Effect                  string
-	Principal, NotPrincipal principals
-	Action, NotAction       oneOrMany
-	Resource, NotResource   oneOrMany
-	Condition               map[string]map[string]oneOrMany
-}
-
-type policyDocument struct {
-	Version   string
-	Id        string
-	Statement statements
-}
-
-// statements is a list, or a single statement.
-type statements []statement
-
-func (s *statements) UnmarshalJSON(raw []byte) error {
-	if strings.HasPrefix(string(raw), "[") {
-		var list []statement
-		err := strictJSON(raw, &list)
-		*s = list
-		return err
-	}
-	var one statement
-	err := strictJSON(raw, &one)
-	*s = statements{one}
-	return err
-}
-
-// oneOrMany is a string (or a bare boolean or number, in conditions) or a list.
-type oneOrMany []string
-
-func (o *oneOrMany) UnmarshalJSON(raw []byte) error {
-	var v any
-	if err := json.Unmarshal(raw, &v); err != nil {
-		return err
-	}
-	list, many := v.([]any)
-	if !many {
-		list = []any{v}
-	}
-	*o = oneOrMany{}
-	for _, item := range list {
-		switch item := item.(type) {
-		case string:
-			*o = append(*o, item)
-		case bool, float64:
-			*o = append(*o, fmt.Sprint(item))
-		default:
-			return fmt.Errorf("unexpected value")
-		}
-	}
-	return nil
-}
-
-// principals maps AWS, Service, Federated to names; "*" stands for AWS: *.
-type principals map[string]oneOrMany
-
-func (p *principals) UnmarshalJSON(raw []byte) error {
-	if string(raw) == `"*"` {
-		*p = principals{"AWS": {"*"}}
-		return nil
-	}
-	var m map[string]oneOrMany
-	if err := json.Unmarshal(raw, &m); err != nil {
-		return err
-	}
-	*p = m
-	return nil
-}
-
-func strictJSON(raw []byte, out any) error {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.DisallowUnknownFields()
-	if err := d.Decode(out); err != nil {
-		return err
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("text after the document")
-	}
-	return nil
-}
 
 func malformed(format string, args ...any) *wire.Error {
 	return wire.Errorf("MalformedPolicyDocument", format, args...)
@@ -130,7 +40,7 @@ func checkDocument(text string, kind documentKind) *wire.Error {
 	if text == "" {
 		return invalid("1 validation error detected: Value at 'policyDocument' failed to satisfy constraint: Member must have length greater than or equal to 1")
 	}
-	doc, err := parseDocument(text)
+	doc, err := policy.Parse(text)
 	if err != nil {
 		return malformed("Syntax errors in policy.")
 	}
@@ -146,21 +56,16 @@ func checkDocument(text string, kind documentKind) *wire.Error {
 			return malformed("Statement IDs (SID) in a single policy must be unique.")
 		}
 		seen[st.Sid] = true
-		if err := st.check(kind); err != nil {
+		if err := checkStatement(st, kind); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func parseDocument(text string) (policyDocument, error) {
-	var doc policyDocument
-	return doc, strictJSON([]byte(text), &doc)
-}
-
 var sidPattern = regexp.MustCompile(`^[A-Za-z0-9]*$`)
 
-func (st statement) check(kind documentKind) *wire.Error {
+func checkStatement(st policy.Statement, kind documentKind) *wire.Error {
 	if !sidPattern.MatchString(st.Sid) {
 		return malformed("Statement IDs (SID) must be alpha-numeric. Check that your input satisfies the regular expression [0-9A-Za-z]*")
 	}
@@ -175,13 +80,13 @@ func (st statement) check(kind documentKind) *wire.Error {
 			return err
 		}
 	}
-	if err := st.checkTargets(kind); err != nil {
+	if err := checkTargets(st, kind); err != nil {
 		return err
 	}
-	return st.checkConditions()
+	return checkConditions(st)
 }
 
-func (st statement) checkTargets(kind documentKind) *wire.Error {
+func checkTargets(st policy.Statement, kind documentKind) *wire.Error {
 	hasPrincipal := st.Principal != nil || st.NotPrincipal != nil
 	hasResource := len(st.Resource)+len(st.NotResource) > 0
 	switch {
@@ -253,7 +158,7 @@ var operators = strings.Fields(`
 	bool binaryequals ipaddress notipaddress arnequals arnlike arnnotequals arnnotlike null
 `)
 
-func (st statement) checkConditions() *wire.Error {
+func checkConditions(st policy.Statement) *wire.Error {
 	for op, keys := range st.Condition {
 		name := strings.ToLower(op)
 		if set, rest, ok := strings.Cut(name, ":"); ok && (set == "forallvalues" || set == "foranyvalue") {
@@ -279,7 +184,7 @@ var accountPattern = regexp.MustCompile(`^\d{12}$`)
 // checkPrincipals refuses a trust policy that names a role, user or OIDC
 // provider of this account that does not exist.
 func (s *Service) checkPrincipals(text string) *wire.Error {
-	doc, err := parseDocument(text)
+	doc, err := policy.Parse(text)
 	if err != nil {
 		return malformed("Syntax errors in policy.")
 	}

@@ -29,7 +29,7 @@ type Service struct {
 	rand     io.Reader
 	roles    *world.Table[role]
 	users    *world.Table[user]
-	policies *world.Table[policy]
+	policies *world.Table[managedPolicy]
 	profiles *world.Table[profile]
 	oidc     *world.Table[provider]
 	keys     *world.Table[accessKey]
@@ -63,7 +63,7 @@ func (s *Service) open(w *world.World) (err error) {
 	if s.users, err = world.NewTable[user](w, "iam/user"); err != nil {
 		return err
 	}
-	if s.policies, err = world.NewTable[policy](w, "iam/policy"); err != nil {
+	if s.policies, err = world.NewTable[managedPolicy](w, "iam/policy"); err != nil {
 		return err
 	}
 	if s.profiles, err = world.NewTable[profile](w, "iam/instance-profile"); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/wire"
 )
 
-// policy is a managed policy: the customer's are rows, AWS's are built in.
-type policy struct {
+// managedPolicy is a managed policy: the customer's are rows, AWS's are built in.
+type managedPolicy struct {
 	Name, ID, Path, ARN string
 	Description         string
 	Created, Updated    time.Time
@@ -33,7 +33,7 @@ func noPolicy(arn string) *wire.Error {
 }
 
 // customer finds a policy that can be changed.
-func (s *Service) customer(arn string) (*policy, *wire.Error) {
+func (s *Service) customer(arn string) (*managedPolicy, *wire.Error) {
 	if !strings.HasPrefix(arn, "arn:") || len(arn) < 20 {
 		return nil, invalid("Invalid ARN:  Could not be parsed!")
 	}
@@ -47,7 +47,7 @@ func (s *Service) customer(arn string) (*policy, *wire.Error) {
 }
 
 // managed finds any managed policy.
-func (s *Service) managed(arn string) (*policy, *wire.Error) {
+func (s *Service) managed(arn string) (*managedPolicy, *wire.Error) {
 	if p := awsManaged[arn]; p != nil {
 		return p, nil
 	}
@@ -65,7 +65,7 @@ type policyView struct {
 	Tags                            []Tag `wire:"Tags,omitempty"`
 }
 
-func (s *Service) policyView(p *policy, whole bool) policyView {
+func (s *Service) policyView(p *managedPolicy, whole bool) policyView {
 	v := policyView{PolicyName: p.Name, PolicyId: p.ID, Arn: p.ARN, Path: p.Path, DefaultVersionId: p.Default,
 		IsAttachable: true, CreateDate: p.Created, UpdateDate: p.Updated}
 	v.AttachmentCount, v.PermissionsBoundaryUsageCount = s.uses(p.ARN)
@@ -144,7 +144,7 @@ func (s *Service) createPolicy(c *wire.Call, in *struct {
 		return nil, err
 	}
 	now := stamp(c.Now)
-	p := &policy{Name: in.PolicyName, ID: s.newID("ANPA"), Path: in.Path, ARN: arn, Description: in.Description, Tags: tags,
+	p := &managedPolicy{Name: in.PolicyName, ID: s.newID("ANPA"), Path: in.Path, ARN: arn, Description: in.Description, Tags: tags,
 		Created: now, Updated: now, Default: "v1", NextVersion: 2, Versions: []policyVersion{{"v1", in.PolicyDocument, now}}}
 	s.policies.Put("", arn, p)
 	return &policyOut{s.policyView(p, true)}, nil
@@ -183,7 +183,7 @@ func (s *Service) listPolicies(c *wire.Call, in *struct {
 	Scope, PathPrefix, PolicyUsageFilter string
 	OnlyAttached                         bool
 }) (*policyList, error) {
-	var all []*policy
+	var all []*managedPolicy
 	switch in.Scope {
 	case "", "All":
 		all = append(awsPolicies(), s.policies.Visible("")...)
@@ -219,7 +219,7 @@ type versionView struct {
 
 type versionOut struct{ PolicyVersion versionView }
 
-func (p *policy) view(v policyVersion, text bool) versionView {
+func (p *managedPolicy) view(v policyVersion, text bool) versionView {
 	out := versionView{VersionId: v.ID, IsDefaultVersion: v.ID == p.Default, CreateDate: v.Created}
 	if text {
 		out.Document = escape(v.Text)
@@ -258,7 +258,7 @@ type ofVersion struct {
 	VersionId string `wire:"VersionId,required"`
 }
 
-func (p *policy) find(id string) (int, *wire.Error) {
+func (p *managedPolicy) find(id string) (int, *wire.Error) {
 	i := slices.IndexFunc(p.Versions, func(v policyVersion) bool { return v.ID == id })
 	if i < 0 {
 		return 0, noSuchEntity("Policy %s version %s does not exist or is not attachable.", p.ARN, id)

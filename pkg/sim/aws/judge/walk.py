@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks a raw XML answer against botocore's output shape.
+"""Checks a raw XML or JSON answer against botocore's output shape.
 
 botocore's own parser drops elements that it does not know, so an answer that
 it reads proves little. This walks the service model instead: every element
@@ -7,6 +7,7 @@ must be a member of the shape, of the right type, and required ones present.
 """
 import base64
 import binascii
+import json
 import re
 import xml.etree.ElementTree as ET
 
@@ -40,6 +41,9 @@ def walk_answer(operation, protocol, body, roots=None):
     shape = operation.output_shape
     if protocol == "rest-xml":
         walk_rest(operation, shape, body, faults, roots or {})
+        return faults
+    if protocol == "json":
+        walk_json_answer(operation, shape, body, faults)
         return faults
     try:
         root = ET.fromstring(body)
@@ -185,3 +189,52 @@ def walk_scalar(shape, element, path, faults):
         good = text in shape.enum
     if not good:
         faults.value(path, text, f"{path}: {text!r} is no {kind}" + (f" of {shape.enum}" if getattr(shape, "enum", None) else ""))
+
+
+def walk_json_answer(operation, shape, body, faults):
+    if shape is None:
+        if body.strip() not in (b"", b"{}"):
+            faults.append("answer of an operation without output has a body")
+        return
+    try:
+        value = json.loads(body)
+    except json.JSONDecodeError as error:
+        faults.append(f"not JSON: {error}")
+        return
+    walk_json(shape, value, operation.name, faults)
+
+
+JSON_TYPES = {
+    "structure": dict, "map": dict, "list": list, "string": str, "blob": str, "boolean": bool,
+    "integer": int, "long": int, "float": (int, float), "double": (int, float), "timestamp": (int, float),
+}
+
+
+def walk_json(shape, value, path, faults):
+    kind = shape.type_name
+    if not isinstance(value, JSON_TYPES[kind]) or isinstance(value, bool) and kind != "boolean":
+        faults.value(path, repr(value), f"{path}: {value!r} is no {kind}")
+        return
+    if kind == "structure":
+        for name in value:
+            if name not in shape.members:
+                faults.append(f"{path}: unknown member {name}")
+        for name in shape.required_members:
+            if name not in value:
+                faults.append(f"{path}: required {name} is missing")
+        for name, member in shape.members.items():
+            if name in value:
+                walk_json(member, value[name], f"{path}.{name}", faults)
+    elif kind == "list":
+        for item in value:
+            walk_json(shape.member, item, path + "[]", faults)
+    elif kind == "map":
+        for item in value.values():
+            walk_json(shape.value, item, path + "{}", faults)
+    elif kind == "blob":
+        try:
+            base64.b64decode(value, validate=True)
+        except binascii.Error:
+            faults.value(path, value, f"{path}: {value!r} is no base64")
+    elif kind == "string" and getattr(shape, "enum", None) and value not in shape.enum:
+        faults.value(path, value, f"{path}: {value!r} is none of {shape.enum}")

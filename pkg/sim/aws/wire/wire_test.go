@@ -103,3 +103,35 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestDecodeJSON(t *testing.T) {
+	t.Parallel()
+	type document struct {
+		Name  string `wire:",required"`
+		Count *int
+		Blob  []byte
+		Pairs []pair
+		Map   map[string]string
+	}
+	for raw, code := range map[string]string{
+		`{"Name":"n","Count":5,"Blob":"eA==","Pairs":[{"Key":"k"}],"Map":{"a":"b"}}`: "",
+		`{"Name":"n","Count":null}`:  "",
+		`{}`:                         "ValidationException",
+		`{"Name":null}`:              "ValidationException",
+		`{"name":"n"}`:               "ValidationException",
+		`{"Name":"n","Colour":1}`:    "ValidationException",
+		`{"Name":5}`:                 "SerializationException",
+		`{"Name":"n","Count":"5"}`:   "SerializationException",
+		`{"Name":"n","Count":1.5}`:   "SerializationException",
+		`{"Name":"n","Blob":"?"}`:    "SerializationException",
+		`{"Name":"n","Pairs":[1]}`:   "SerializationException",
+		`{"Name":"n","Map":{"a":1}}`: "SerializationException",
+		`{"Name":"n"} x`:             "SerializationException",
+		`[]`:                         "SerializationException",
+	} {
+		err := wire.DecodeJSON([]byte(raw), new(document))
+		if (err == nil) != (code == "") || err != nil && err.Code != code {
+			t.Errorf("%s: got %v, want %q", raw, err, code)
+		}
+	}
+}
