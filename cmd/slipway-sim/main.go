@@ -121,7 +121,7 @@ func env(args []string, stdout io.Writer) error {
 	if *addr == "" {
 		return fmt.Errorf("env takes --addr\n%s", usage)
 	}
-	_, err := fmt.Fprintf(stdout, "export AWS_ENDPOINT_URL=http://%s\nexport AWS_ACCESS_KEY_ID=%s\nexport AWS_SECRET_ACCESS_KEY=%s\nexport AWS_REGION=us-east-1\nexport AWS_EC2_METADATA_DISABLED=true\n",
+	_, err := fmt.Fprintf(stdout, "export AWS_ENDPOINT_URL=http://%s\nexport AWS_ACCESS_KEY_ID=%s\nexport AWS_SECRET_ACCESS_KEY=%s\nexport AWS_REGION=us-east-1\nexport AWS_DEFAULT_REGION=us-east-1\nexport AWS_EC2_METADATA_DISABLED=true\n",
 		*addr, aws.OperatorAccessKey, aws.OperatorSecret)
 	return err
 }
