@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -47,9 +48,14 @@ func (a *app) readConfig() error {
 		return fmt.Errorf("read the config file: %w", err)
 	}
 	if err := yaml.UnmarshalStrict(data, &a.config); err != nil {
-		return &usageError{fmt.Errorf("config file %s: %w", a.configPath(), err)}
+		return &usageError{fmt.Errorf("config file %s: %s", a.configPath(), plainYAML(err))}
 	}
 	return nil
+}
+
+// plainYAML leaves out how the decoder works inside.
+func plainYAML(err error) string {
+	return strings.NewReplacer("error unmarshaling JSON: while decoding JSON: ", "", "error converting YAML to JSON: yaml: ", "", "json: ", "").Replace(err.Error())
 }
 
 // applyFlagDefaults gives a command the file's values for flags that were not given.

@@ -50,7 +50,10 @@ func (a *app) createFiles(ctx context.Context, files []string) error {
 		return err
 	}
 	a.warnAll(created.Warnings)
-	return a.printCreated(created)
+	if err := a.printCreated(created); err != nil {
+		return err
+	}
+	return a.printNext(created.Manifest.Cluster.Metadata.Name)
 }
 
 // addToCluster adds groups and keys of a file without a Cluster to a stored one.
@@ -128,7 +131,7 @@ func (a *app) readFile(file string) ([]byte, error) {
 	return data, nil
 }
 
-// printCreated says what was stored, who reaches the API, and what comes next.
+// printCreated says what was stored, and what nobody outside reaches.
 func (a *app) printCreated(c *cluster.Created) error {
 	spec := c.Manifest.Cluster.Spec
 	name := c.Manifest.Cluster.Metadata.Name
@@ -140,6 +143,17 @@ Nothing outside the cluster's network reaches its API. To open it to an address 
   slipway set cluster %s api.access=203.0.113.0/24
 `, name)
 	}
+	if spec.Bastion != nil && len(spec.SSHAccess) == 0 {
+		fmt.Fprintf(a.Out, `
+Nothing outside reaches the bastions. To open them to an address range:
+  slipway set cluster %s sshAccess=203.0.113.0/24
+`, name)
+	}
+	return nil
+}
+
+// printNext says what comes after the creation of a spec.
+func (a *app) printNext(name string) error {
 	_, err := fmt.Fprintf(a.Out, `
 Next:
   slipway update cluster %[1]s          see the plan

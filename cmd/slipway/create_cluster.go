@@ -50,13 +50,13 @@ func (f *createFlags) bind(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.Cloud, "cloud", "", "cloud: aws (default: guessed from the zones)")
 	fl.StringSliceVar(&f.Zones, "zones", nil, "zones of the nodes, and of the control plane unless given")
-	fl.StringSliceVar(&f.ControlPlaneZones, "control-plane-zones", nil, "zones of the control plane")
+	fl.StringSliceVar(&f.ControlPlaneZones, "control-plane-zones", nil, "zones of the control plane (default: the first of --zones, an odd number up to three)")
 	fl.Int32Var(&f.controlPlaneCount, "control-plane-count", 0, "control-plane machines, an odd number (default: one per zone up to three)")
 	fl.Int32Var(&f.nodeCount, "node-count", 0, "nodes (default: one per zone)")
 	fl.StringVar(&f.ControlPlaneSize, "control-plane-size", "", "control-plane machine type (default: by the number of nodes)")
-	fl.StringVar(&f.NodeSize, "node-size", "", "node machine type")
-	fl.StringVar(&f.BastionSize, "bastion-size", "", "bastion machine type")
-	fl.StringVar(&f.topology, "topology", "", "public or private (default public)")
+	fl.StringVar(&f.NodeSize, "node-size", "", "node machine type (default: by the number of nodes)")
+	fl.StringVar(&f.BastionSize, "bastion-size", "", "bastion machine type (default t3.micro)")
+	fl.StringVar(&f.topology, "topology", "", "public or private (default public; private with --bastion or --utility-subnets)")
 	fl.StringVar(&f.Networking, "networking", "", "pod network: routes, flannel, cilium, calico, external (default routes)")
 	fl.StringVar(&f.NetworkCIDR, "network-cidr", "", "address range of the network (default 172.20.0.0/16)")
 	fl.StringVar(&f.NetworkID, "network-id", "", "an existing network to use and keep")
@@ -74,7 +74,7 @@ func (f *createFlags) bind(cmd *cobra.Command) {
 	fl.StringVar(&f.sshKeyFile, "ssh-public-key", "", "`FILE` of the SSH public key for the machines (default: none)")
 	fl.StringVar(&f.APILoadBalancer, "api-loadbalancer", "", "public, internal or none (default: public, closed, with several control planes or without DNS)")
 	fl.StringVar(&f.APIPublicName, "api-public-name", "", "DNS name of the API (default api.NAME)")
-	fl.BoolVar(&f.Bastion, "bastion", false, "add a bastion group (private topology)")
+	fl.BoolVar(&f.Bastion, "bastion", false, "add a group of bastions, the way in to the machines of a private topology")
 	fl.StringToStringVar(&f.CloudLabels, "cloud-labels", nil, "labels for every cloud object: KEY=VALUE,...")
 	f.bindSizes(cmd)
 	fl.StringArrayVar(&f.Sets, "set", nil, "set any field: `PATH=VALUE` (repeatable)")
@@ -125,9 +125,13 @@ func (f *createFlags) run(cmd *cobra.Command, a *app, args []string) error {
 	if f.dryRun {
 		return printManifest(a.Out, m, f.output)
 	}
-	if err := a.printCreated(created); err != nil || !f.yes {
+	if err := a.printCreated(created); err != nil {
 		return err
 	}
+	if !f.yes {
+		return a.printNext(f.Name)
+	}
+	fmt.Fprintln(a.Out)
 	return f.apply(ctx, a, d)
 }
 

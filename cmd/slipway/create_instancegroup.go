@@ -25,16 +25,16 @@ func newCreateGroup(a *app) *cobra.Command {
 	f := &groupFlags{}
 	cmd := &cobra.Command{
 		Use: "instancegroup GROUP", Aliases: []string{"ig"}, Short: "Add an instance group to a cluster", Args: exactArgs(1),
-		Example: `  slipway create instancegroup gpu --cluster demo.example.com --subnet us-east-1a
-  slipway create instancegroup gpu --subnet us-east-1a --role Node --set machineType=g5.xlarge`,
+		Example: `  slipway create instancegroup big --cluster demo.example.com --subnet us-east-1a --machine-type m7i.4xlarge
+  slipway create instancegroup big --subnet us-east-1a --role Node --set rootVolume.size=200`,
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, a, args[0]) },
 	}
 	a.addClusterFlag(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&f.role, "role", string(api.RoleNode), "Node, ControlPlane or Bastion")
 	fl.StringSliceVar(&f.subnets, "subnet", nil, "subnets, by name (default: all that fit the role)")
-	fl.StringVar(&f.machineType, "machine-type", "", "machine type")
-	fl.StringVar(&f.image, "image", "", "image: OWNER/NAME or id")
+	fl.StringVar(&f.machineType, "machine-type", "", "machine type (default: by the number of nodes)")
+	fl.StringVar(&f.image, "image", "", "image: OWNER/NAME or id (default: newest Ubuntu LTS)")
 	fl.Int32Var(&f.min, "min-size", 1, "smallest number of machines")
 	fl.Int32Var(&f.max, "max-size", 1, "largest number of machines")
 	fl.StringArrayVar(&f.sets, "set", nil, "set any field: `PATH=VALUE` (repeatable)")
@@ -62,9 +62,6 @@ func (f *groupFlags) run(cmd *cobra.Command, a *app, group string) error {
 	if err != nil {
 		return err
 	}
-	if f.dryRun {
-		return printManifest(a.Out, &api.Manifest{Groups: []*api.InstanceGroup{g}}, f.output)
-	}
 	add := func(m *api.Manifest) error {
 		if err := cluster.AddGroup(m, g); err != nil {
 			return err
@@ -75,6 +72,13 @@ func (f *groupFlags) run(cmd *cobra.Command, a *app, group string) error {
 			}
 		}
 		return nil
+	}
+	if f.dryRun {
+		m, err := cluster.Preview(ctx, d, name, add)
+		if err != nil {
+			return err
+		}
+		return printManifest(a.Out, groupDocument(group)(m), f.output)
 	}
 	if f.edit {
 		return a.editManifest(ctx, d, c, "create instancegroup "+group, groupDocument(group), add)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/slipway-k8s/slipway/pkg/api"
 	"github.com/slipway-k8s/slipway/pkg/cloudup"
@@ -47,6 +48,9 @@ func (a *app) exit(ctx context.Context, err error) int {
 		return exitChanges
 	}
 	code, remedy := outcome(ctx, err)
+	if endpoint := a.env("AWS_ENDPOINT_URL"); remedy == "" && endpoint != "" && errors.Is(err, syscall.ECONNREFUSED) {
+		remedy = "Nothing answers at AWS_ENDPOINT_URL, " + endpoint + ". If that is the simulated cloud: slipway sim start"
+	}
 	switch {
 	case errors.Is(err, errSaid):
 	case errors.Is(err, cloudup.ErrNoCredentials):
@@ -74,6 +78,7 @@ func outcome(ctx context.Context, err error) (code int, remedy string) {
 		secret   *cluster.SecretExistsError
 		lost     *statestore.LostLockError
 		denied   *policy.DeniedError
+		group    *cluster.GroupExistsError
 	)
 	switch {
 	case ctx.Err() != nil || errors.Is(err, context.Canceled):
@@ -90,7 +95,7 @@ func outcome(ctx context.Context, err error) (code int, remedy string) {
 		return exitInvalid, ""
 	case errors.Is(err, pki.ErrInvalid), errors.Is(err, pki.ErrStage):
 		return exitInvalid, ""
-	case errors.As(err, &exists), errors.As(err, &secret):
+	case errors.As(err, &exists), errors.As(err, &secret), errors.As(err, &group):
 		return exitLocked, ""
 	case errors.Is(err, cloudup.ErrNoCredentials):
 		return exitFailed, "To try without an account: slipway sim start; eval \"$(slipway sim env)\""

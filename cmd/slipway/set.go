@@ -40,7 +40,11 @@ func newSetCluster(a *app, use, short, example string, edit pathEdit) *cobra.Com
 	return &cobra.Command{
 		Use: use, Short: short, Example: example, Args: usage(cobra.MinimumNArgs(1)), ValidArgsFunction: a.completeClusters,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name, exprs := splitName(args, strings.HasSuffix(use, "VALUE..."))
+			values := strings.HasSuffix(use, "VALUE...")
+			if len(args) == 1 && values && !strings.Contains(args[0], "=") {
+				return &usageError{fmt.Errorf("nothing to set: give PATH=VALUE, such as api.access=203.0.113.0/24; see `%s --help`", cmd.CommandPath())}
+			}
+			name, exprs := splitName(args, values)
 			return a.editPaths(cmd, name, "cluster", exprs, edit)
 		},
 	}

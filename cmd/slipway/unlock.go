@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/slipway-k8s/slipway/pkg/cluster"
 )
 
 func newUnlock(a *app) *cobra.Command {
@@ -23,6 +25,12 @@ batch of calls.`,
 			}
 			name, err := a.clusterName(ctx, d, args)
 			if err != nil {
+				return err
+			}
+			if last, err := d.Store.LastNumber(ctx, name); err != nil {
+				return err
+			} else if last == 0 {
+				_, err = cluster.Load(ctx, d, name) // says what is there
 				return err
 			}
 			was, err := d.Store.Unlock(ctx, name)

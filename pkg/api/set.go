@@ -286,7 +286,11 @@ func (e *editor) change(v reflect.Value, path string) {
 	if s, ok := src.(string); ok && target.Kind() != reflect.String {
 		parsed, err := jsonOf(s)
 		if err != nil {
-			e.fault(path, s, "must be JSON here, such as {}: %v", err)
+			example := "{}"
+			if target.Kind() == reflect.Slice {
+				example = `["a","b"], or a,b without brackets`
+			}
+			e.fault(path, s, "must be JSON here, such as %s: %v", example, err)
 			return
 		}
 		src = parsed

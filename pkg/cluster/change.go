@@ -35,6 +35,23 @@ func Change(ctx context.Context, d Deps, name, reason string, edit func(m *api.M
 	return d.store(ctx, old, m, reason)
 }
 
+// Preview does what Change does, and writes nothing: the manifest is complete and checked.
+func Preview(ctx context.Context, d Deps, name string, edit func(m *api.Manifest) error) (*api.Manifest, error) {
+	old, err := Load(ctx, d, name)
+	if err != nil {
+		return nil, err
+	}
+	m, err := decode(old.Revision)
+	if err != nil {
+		return nil, err
+	}
+	if err := edit(m); err != nil {
+		return nil, err
+	}
+	_, err = d.complete(ctx, m, old.Manifest, true)
+	return m, err
+}
+
 // Replace stores a whole manifest as the next revision after base; base 0 means the
 // newest one.
 func Replace(ctx context.Context, d Deps, m *api.Manifest, base int, reason string) (*Changed, error) {

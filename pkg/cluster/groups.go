@@ -13,11 +13,18 @@ import (
 // AddGroup adds an instance group to a manifest.
 func AddGroup(m *api.Manifest, g *api.InstanceGroup) error {
 	if m.Group(g.Metadata.Name) != nil {
-		return fmt.Errorf("instance group %s is already in cluster %s: change it with `slipway edit instancegroup %s --cluster %s`",
-			g.Metadata.Name, m.Cluster.Metadata.Name, g.Metadata.Name, m.Cluster.Metadata.Name)
+		return &GroupExistsError{Group: g.Metadata.Name, Cluster: m.Cluster.Metadata.Name}
 	}
 	m.Groups = append(m.Groups, g)
 	return nil
+}
+
+// GroupExistsError says that a group cannot be added since it is there.
+type GroupExistsError struct{ Group, Cluster string }
+
+// Error says how to change the group instead.
+func (e *GroupExistsError) Error() string {
+	return fmt.Sprintf("instance group %[1]s is already in cluster %[2]s: change it with `slipway edit instancegroup %[1]s --cluster %[2]s`", e.Group, e.Cluster)
 }
 
 // RemoveGroup takes an instance group out of a manifest.
