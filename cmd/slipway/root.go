@@ -20,6 +20,7 @@ default; everything else has a field.`,
 		Example: `  slipway create cluster demo.example.com --zones us-east-1a,us-east-1b,us-east-1c
   slipway update cluster demo.example.com
   slipway update cluster demo.example.com --yes`,
+		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
@@ -39,16 +40,23 @@ default; everything else has a field.`,
 	flags.StringVar(&a.state, "state", "", "state store: s3://BUCKET[/PREFIX], file:///DIR (SLIPWAY_STATE_STORE; default: a folder of your own)")
 	flags.StringVar(&a.name, "name", "", "cluster name (SLIPWAY_CLUSTER)")
 	flags.BoolVarP(&a.verbose, "verbose", "v", false, "log what is done to stderr")
-	if err := root.RegisterFlagCompletionFunc("name", a.completeClusters); err != nil {
-		panic(err) // the flag is defined three lines above
+	flags.StringVar(&a.name, "cluster", "", "another spelling of --name")
+	for _, name := range []string{"name", "cluster"} {
+		if err := root.RegisterFlagCompletionFunc(name, a.completeClusters); err != nil {
+			panic(err) // both flags are defined above
+		}
+	}
+	if err := flags.MarkHidden("cluster"); err != nil {
+		panic(err) // the flag is defined above
 	}
 	root.AddCommand(
 		newCreate(a), newGet(a), newEdit(a), newReplace(a), newSet(a), newUnset(a),
-		newUpdate(a), newDelete(a), newUnlock(a),
+		newUpdate(a), newDelete(a), newUnlock(a), newGC(a),
 		newDiff(a), newRollback(a), newShow(a),
 		newPromote(a), newTrust(a), newDistrust(a), newReseal(a),
 		newSim(a), newSchema(a), newVersion(a),
 	)
+	completeFlags(a, root)
 	return root
 }
 

@@ -113,7 +113,7 @@ func addKeys(keys map[string]bool, userData, role string) error {
 // listMachines reads the cluster's machines that run or can be started again.
 func (s *survey) listMachines(ctx context.Context) ([]owned[ec2types.Instance], error) {
 	filters := append(s.mine(), ec2types.Filter{
-		Name: aws.String("instance-state-name"), Values: []string{"pending", "running", "stopping", "stopped", "shutting-down"},
+		Name: aws.String("instance-state-name"), Values: []string{"pending", "running", "stopping", "stopped"},
 	})
 	var out []owned[ec2types.Instance]
 	err := pages(ctx, ec2.NewDescribeInstancesPaginator(s.ec2, &ec2.DescribeInstancesInput{Filters: filters}),
