@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"strings"
 
-	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 func (s *store) allBuckets() ([]bucketRecord, error) {
@@ -82,7 +82,7 @@ func (s *store) deleteBucket(name string) error {
 		if err != nil {
 			return err
 		}
-		if err := t.Bucket(tableObjects).DeleteBucket([]byte(name)); err != nil && err != bolt.ErrBucketNotFound {
+		if err := t.Bucket(tableObjects).DeleteBucket([]byte(name)); err != nil && err != bolterrors.ErrBucketNotFound {
 			return err
 		}
 		return t.Bucket(tableBuckets).Delete([]byte(name))

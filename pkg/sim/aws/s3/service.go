@@ -9,7 +9,7 @@ import (
 	"net/url"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/wire"
 )
@@ -88,7 +88,7 @@ func (s *Server) ServeStream(w http.ResponseWriter, c *wire.Call) string {
 func (s *Server) Reset() error {
 	err := s.store.update(func(t *tx) error {
 		for _, table := range [][]byte{tableBuckets, tableObjects, tableUploads} {
-			if err := t.DeleteBucket(table); err != nil && err != bolt.ErrBucketNotFound {
+			if err := t.DeleteBucket(table); err != nil && err != bolterrors.ErrBucketNotFound {
 				return err
 			}
 			if _, err := t.CreateBucket(table); err != nil {
