@@ -32,7 +32,7 @@ func newUpdate(a *app) *cobra.Command {
 }
 
 func newUpdateCluster(a *app) *cobra.Command {
-	f := &updateFlags{}
+	f, seal := &updateFlags{}, &sealFlags{}
 	cmd := &cobra.Command{
 		Use: "cluster [NAME]", Short: "Plan what the spec changes in the cloud and, with --yes, apply it", Args: maxArgs(1),
 		Long: `Read the newest revision of the spec and the cloud, and show what would be created,
@@ -42,7 +42,7 @@ updated, replaced and deleted. Nothing is changed without --yes.`,
   slipway update cluster demo.example.com --yes`,
 		ValidArgsFunction: a.completeClusters,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d, err := a.deps(cmd.Context())
+			d, err := a.keyDeps(cmd.Context(), seal)
 			if err != nil {
 				return err
 			}
@@ -54,6 +54,7 @@ updated, replaced and deleted. Nothing is changed without --yes.`,
 		},
 	}
 	f.bind(cmd)
+	seal.bind(cmd)
 	return cmd
 }
 
@@ -92,6 +93,9 @@ func (f *updateFlags) run(ctx context.Context, a *app, name, verb string, op fun
 	}
 	if f.yes && f.detailed {
 		return &usageError{fmt.Errorf("--detailed-exitcode is for a plan; leave out --yes")}
+	}
+	if f.yes {
+		outliveOutput()
 	}
 	o := cluster.UpdateOptions{
 		Name: name, Yes: f.yes, AllowDataLoss: f.allowDataLoss, Workers: f.workers, LockWait: f.lockWait,
