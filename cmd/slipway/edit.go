@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -137,19 +139,39 @@ func (a *app) openEditor(ctx context.Context, text []byte) ([]byte, error) {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, fmt.Errorf("edit: %w", err)
 	}
-	editor := "vi"
-	for _, key := range []string{"EDITOR", "VISUAL", "SLIPWAY_EDITOR"} {
-		if v := a.env(key); v != "" {
-			editor = v
+	words := a.editor()
+	cmd := exec.CommandContext(ctx, words[0], append(words[1:], f.Name())...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // an editor then saves what it can
+	cmd.WaitDelay = editorGrace
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.In, a.Out, a.Err
+	release := a.interrupts.hold() // in an editor, Ctrl-C is a key
+	err = cmd.Run()
+	release()
+	edited, readErr := os.ReadFile(f.Name())
+	if err != nil {
+		err = fmt.Errorf("editor %s: %w; nothing was changed. Set EDITOR, or use `slipway set` or `slipway replace -f`", strings.Join(words, " "), err)
+		if readErr == nil && !bytes.Equal(edited, text) {
+			err = fmt.Errorf("%w\nYour text is kept in %s", err, keepText(stripFaults(edited)))
+		}
+		return nil, err
+	}
+	if readErr != nil {
+		return nil, fmt.Errorf("editor %s left no file to read back: %w; nothing was changed", strings.Join(words, " "), readErr)
+	}
+	return edited, nil
+}
+
+// editorGrace is how long an editor may take to end when the run is told to.
+const editorGrace = 5 * time.Second
+
+// editor returns the command that the user edits with.
+func (a *app) editor() []string {
+	for _, key := range []string{"SLIPWAY_EDITOR", "VISUAL", "EDITOR"} {
+		if words := strings.Fields(a.env(key)); len(words) > 0 {
+			return words
 		}
 	}
-	words := strings.Fields(editor)
-	cmd := exec.CommandContext(ctx, words[0], append(words[1:], f.Name())...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = a.In, a.Out, a.Err
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("editor %s: %w; set EDITOR, or use `slipway set` or `slipway replace -f`", editor, err)
-	}
-	return os.ReadFile(f.Name())
+	return []string{"vi"}
 }
 
 // faultMark starts the lines that carry faults in an edited text.

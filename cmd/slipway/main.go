@@ -8,14 +8,12 @@ import (
 	"context"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := Run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, os.Getenv)
-	stop()
+	ctx, caught := catchInterrupts(context.Background())
+	code := Run(ctx, os.Args[1:], Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, interrupts: caught}, os.Getenv)
+	caught.stop()
 	os.Exit(code)
 }
 
@@ -24,6 +22,8 @@ func main() {
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
+
+	interrupts *interrupts // nil where none are caught
 }
 
 // Run runs one command line and returns its exit code (docs/errors.md).

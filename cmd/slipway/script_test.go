@@ -183,9 +183,9 @@ func pythonCmd(ts *testscript.TestScript, neg bool, args []string) {
 // `cutoff KILL WORD command [args...]`. It expects the command not to succeed.
 func stopCmd(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 3 {
-		ts.Fatalf("usage: cutoff KILL|INT WORD command [args...]")
+		ts.Fatalf("usage: cutoff KILL|INT|HUP WORD command [args...]")
 	}
-	signals := map[string]syscall.Signal{"KILL": syscall.SIGKILL, "INT": syscall.SIGINT}
+	signals := map[string]syscall.Signal{"KILL": syscall.SIGKILL, "INT": syscall.SIGINT, "HUP": syscall.SIGHUP}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[2], args[3:]...)
