@@ -7,6 +7,8 @@ package drivertest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/slipway-k8s/slipway/pkg/statestore/driver"
@@ -24,6 +26,12 @@ type Harness struct {
 	// Wrong names the subtests that the server behind the driver is known to fail, and
 	// says why; they are skipped with that reason.
 	Wrong map[string]string
+	// Proxy returns what stands before the store's server; nil for drivers that use no
+	// network.
+	Proxy func(t *testing.T, s driver.Store) *FaultProxy
+	// Answer returns how the server says a status: the type and body of its answer. It
+	// goes with Proxy.
+	Answer func(status int) (contentType, body string)
 	// Rounds is how often the races are run; 0 means 20.
 	Rounds int
 }
@@ -61,17 +69,43 @@ func Run(t *testing.T, h Harness) {
 		{"NeverHalfWritten", testNeverHalfWritten},
 		{"Cancelled", testCancelled},
 		{"Denied", testDenied},
+		{"Busy", testBusy},
+		{"Refused", testRefused},
+		{"BrokenGet", testBrokenGet},
+		{"BrokenPut", testBrokenPut},
+		{"LostRace", testLostRace},
+		{"ClockSkew", testSkew},
 		{"Reopened", testReopened},
 		{"URLHoldsNoSecret", testURL},
 	}
+	passed, skipped := 0, []string{}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			defer func() {
+				switch {
+				case t.Skipped():
+					skipped = append(skipped, test.name)
+				case !t.Failed():
+					passed++
+				}
+			}()
 			if why := h.Wrong[test.name]; why != "" {
 				t.Skip(why)
 			}
 			test.run(t, h)
 		})
 	}
+	line := fmt.Sprintf("driver suite %s: %d of %d passed", strings.TrimPrefix(t.Name(), "Test"), passed, len(tests))
+	if len(skipped) > 0 {
+		line += fmt.Sprintf(", %d not applicable: %s", len(skipped), strings.Join(skipped, ", "))
+	}
+	t.Log(line)
+}
+
+// answer is a fault in the server's own words.
+func (h Harness) answer(status int) HTTPFault {
+	contentType, body := h.Answer(status)
+	return HTTPFault{Status: status, Type: contentType, Body: body}
 }
 
 // want fails unless err is of the kind, and of no other one.

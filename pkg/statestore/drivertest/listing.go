@@ -14,7 +14,7 @@ import (
 
 func testListPages(t *testing.T, h Harness) {
 	s := h.New(t)
-	const n = 1203 // more than one page of every server
+	const n = 1500 // more than one page of every server
 	var keys []string
 	var g errgroup.Group
 	g.SetLimit(8)
@@ -35,8 +35,8 @@ func testListPages(t *testing.T, h Harness) {
 	}{
 		{driver.ListOptions{}, 2},
 		{driver.ListOptions{Limit: 5000}, 2},
-		{driver.ListOptions{Limit: 100}, 13},
-		{driver.ListOptions{Limit: 100, Shallow: true}, 13},
+		{driver.ListOptions{Limit: 100}, 15},
+		{driver.ListOptions{Limit: 100, Shallow: true}, 15},
 	} {
 		got, _, pages, err := all(t.Context(), s, "many/", o.ListOptions)
 		must(t, "list", err)

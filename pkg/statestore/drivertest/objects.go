@@ -152,15 +152,15 @@ func testEmpty(t *testing.T, h Harness) {
 
 func testBig(t *testing.T, h Harness) {
 	s := h.New(t)
-	data := make([]byte, 8<<20)
+	data := make([]byte, 16<<20)
 	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range data {
 		data[i] = byte(rng.Uint32())
 	}
 	_, err := s.Put(t.Context(), "big", data)
-	must(t, "put 8 MB", err)
+	must(t, "put 16 MiB", err)
 	if o := get(t, s, "big"); !bytes.Equal(o.Data, data) {
-		t.Fatalf("8 MB came back as %d other bytes", len(o.Data))
+		t.Fatalf("16 MiB came back as %d other bytes", len(o.Data))
 	}
 	p, err := s.List(t.Context(), "big", driver.ListOptions{})
 	must(t, "list", err)

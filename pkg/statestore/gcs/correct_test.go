@@ -32,7 +32,7 @@ func corrected(fake http.Handler) http.Handler {
 				answer(w, http.StatusPreconditionFailed, "conditionNotMet", "At least one of the pre-conditions you specified did not hold.")
 				return
 			}
-		case r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/o"):
+		case r.Method == http.MethodGet && query.Get("delimiter") != "":
 			page(w, fake, r)
 			return
 		}

@@ -3,7 +3,8 @@
 package gcs
 
 import (
-	"encoding/json"
+	"cmp"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +23,7 @@ import (
 // server is a Cloud Storage server in this process that tests can stand in front of.
 type server struct {
 	*httptest.Server
+	proxy  *drivertest.FaultProxy
 	before atomic.Pointer[func(w http.ResponseWriter, r *http.Request, next http.Handler)]
 	calls  atomic.Int64
 }
@@ -37,7 +39,7 @@ func newServerBehind(t *testing.T, layer func(http.Handler) http.Handler) *serve
 	t.Helper()
 	s := &server{}
 	var fake http.Handler
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.proxy = drivertest.NewFaultProxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.calls.Add(1)
 		if f := s.before.Load(); f != nil {
 			(*f)(w, r, fake)
@@ -45,6 +47,7 @@ func newServerBehind(t *testing.T, layer func(http.Handler) http.Handler) *serve
 		}
 		fake.ServeHTTP(w, r)
 	}))
+	s.Server = httptest.NewServer(s.proxy)
 	t.Cleanup(s.Close)
 	gcs, err := fakestorage.NewServerWithOptions(fakestorage.Options{NoListener: true, ExternalURL: s.URL, Writer: io.Discard})
 	if err != nil {
@@ -76,9 +79,20 @@ func openAt(t *testing.T, endpoint, bucketAndPrefix, more string) *Store {
 func answer(w http.ResponseWriter, status int, reason, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(map[string]any{"error": map[string]any{
-		"code": status, "message": message, "errors": []any{map[string]any{"reason": reason, "message": message}},
-	}})
+	io.WriteString(w, errorBody(status, reason, message))
+}
+
+func errorBody(status int, reason, message string) string {
+	return fmt.Sprintf(`{"error": {"code": %d, "message": %q, "errors": [{"reason": %[3]q, "message": %[2]q}]}}`, status, message, reason)
+}
+
+// inItsWords is how the real service says a status.
+func inItsWords(status int) (contentType, body string) {
+	reasons := map[int]string{
+		http.StatusForbidden: "forbidden", http.StatusNotFound: "notFound", http.StatusPreconditionFailed: "conditionNotMet",
+		http.StatusTooManyRequests: "rateLimitExceeded",
+	}
+	return "application/json", errorBody(status, cmp.Or(reasons[status], "backendError"), http.StatusText(status))
 }
 
 // drain reads a request as a server does before it answers, so that a client sees the
@@ -104,6 +118,8 @@ func TestConformance(t *testing.T) {
 				answer(w, http.StatusForbidden, "forbidden", "somebody does not have access to the bucket.")
 			})
 		},
+		Proxy:  func(t *testing.T, s driver.Store) *drivertest.FaultProxy { return servers[s].proxy },
+		Answer: inItsWords,
 	})
 }
 

@@ -62,6 +62,8 @@ func (s *Store) remedy(r request, region, code string, err error) string {
 		return "the server does not know these credentials"
 	case strings.Contains(err.Error(), "kms:"):
 		return "needs kms:GenerateDataKey and kms:Decrypt on the key that the bucket encrypts with"
+	case s.scheme == spacesScheme:
+		return "the Spaces access key needs to read, write and delete in the bucket " + s.bucket
 	case r.action == "s3:ListBucket":
 		return "needs s3:ListBucket on " + arn
 	case r.op == "read":
@@ -72,6 +74,13 @@ func (s *Store) remedy(r request, region, code string, err error) string {
 
 func (s *Store) noBucket() string {
 	return fmt.Sprintf("there is no bucket %s; create it, with versioning on, or correct the store's URL", s.bucket)
+}
+
+func (s *Store) noCredentials() string {
+	if s.scheme == spacesScheme {
+		return "no Spaces access key was found; set " + spacesKey + " and " + spacesSecret
+	}
+	return "no AWS credentials were found; set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or sign in with `aws sso login`"
 }
 
 func expired(code string) bool {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
@@ -16,9 +15,6 @@ import (
 
 // nonceKey is the metadata by which a writer knows its own object again.
 const nonceKey = "slipway-write"
-
-// conditionalTries bounds the tries of a conditional write, the first included.
-const conditionalTries = 5
 
 // staleVersion is the version of no object.
 const staleVersion = `"00000000000000000000000000000000"`
@@ -89,23 +85,25 @@ func (s *Store) conditional(ctx context.Context, op, key string, data []byte, co
 				return version, herr
 			}
 			return "", err
-		case !errors.Is(err, driver.ErrUnavailable) || try == conditionalTries:
+		case !errors.Is(err, driver.ErrUnavailable):
 			return "", err
+		case try == tries:
+			return "", fmt.Errorf("%w (tried %d times)", err, tries)
 		}
 		maybeWritten = true
-		if err := sleep(ctx, s.o.Backoff(try)); err != nil {
-			return "", fmt.Errorf("%s %s: %w", op, s.name(key), err)
+		if err := s.pause(ctx, request{op: op, key: key}, try); err != nil {
+			return "", err
 		}
 	}
 }
 
 func (s *Store) putOnce(ctx context.Context, op, key string, data []byte, nonce string, condition func(*s3.PutObjectInput)) (string, error) {
 	var version string
-	err := s.call(ctx, request{op: op, key: key, action: "s3:PutObject"}, func(c *s3.Client) error {
+	err := s.once(ctx, request{op: op, key: key, action: "s3:PutObject"}, func(c *s3.Client) error {
 		in := s.input(key, data)
 		in.Metadata = map[string]string{nonceKey: nonce}
 		condition(in)
-		out, err := c.PutObject(ctx, in, func(o *s3.Options) { o.Retryer = aws.NopRetryer{} })
+		out, err := c.PutObject(ctx, in)
 		if err == nil {
 			version = aws.ToString(out.ETag)
 		}
@@ -162,15 +160,4 @@ func (s *Store) proveReplace(ctx context.Context) (condition, error) {
 		return unknown, err
 	}
 	return s.replace, nil
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-timer.C:
-		return nil
-	}
 }

@@ -14,6 +14,7 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/smithy-go/logging"
 
 	"github.com/slipway-k8s/slipway/pkg/statestore/driver"
 )
@@ -47,6 +48,7 @@ func connect(ctx context.Context, p params, o Options) (*s3.Client, aws.Credenti
 			WithDialerOptions(func(d *net.Dialer) { d.Timeout = dialLimit }).
 			WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = answerLimit })))
 	}
+	load = append(load, config.WithLogger(logging.Nop{})) // what matters comes back as an error
 	cfg, err := config.LoadDefaultConfig(ctx, load...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the AWS configuration: %w", err)
@@ -64,6 +66,9 @@ func connect(ctx context.Context, p params, o Options) (*s3.Client, aws.Credenti
 			o.RequestChecksumCalculation = aws.RequestChecksumCalculationWhenRequired
 			o.ResponseChecksumValidation = aws.ResponseChecksumValidationWhenRequired
 		}
+		// The SDK repeats neither an answer that breaks off nor, as it must not, a
+		// conditional write whose answer was lost: repeating is the driver's.
+		o.Retryer = aws.NopRetryer{}
 		o.DisableLogOutputChecksumValidationSkipped = true
 	})
 	return client, cfg.Credentials, nil
@@ -75,19 +80,53 @@ type request struct {
 	action  string // the IAM action that it needs
 }
 
-// call makes one call, in the bucket's own region, and sorts its error.
+// tries bounds how often a call is made that finds the server busy or the connection
+// broken, the first time included.
+const tries = 5
+
+// call makes a call that may be repeated, with pauses while the server is busy.
 func (s *Store) call(ctx context.Context, r request, do func(*s3.Client) error) error {
+	for try := 1; ; try++ {
+		err := s.once(ctx, r, do)
+		if !errors.Is(err, driver.ErrUnavailable) {
+			return err
+		}
+		if try == tries {
+			return fmt.Errorf("%w (tried %d times)", err, tries)
+		}
+		if err := s.pause(ctx, r, try); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Store) pause(ctx context.Context, r request, n int) error {
+	timer := time.NewTimer(s.o.Backoff(n))
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return fmt.Errorf("%s %s: %w", r.op, s.name(r.key), ctx.Err())
+	case <-timer.C:
+		return nil
+	}
+}
+
+// once makes one call, in the bucket's own region, and sorts its error.
+func (s *Store) once(ctx context.Context, r request, do func(*s3.Client) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s %s: %w", r.op, s.name(r.key), err)
 	}
 	if s.creds != nil {
 		if _, err := s.creds.Retrieve(ctx); err != nil && ctx.Err() == nil {
 			return &driver.Error{Op: r.op, Name: s.name(r.key), Kind: driver.ErrDenied, Err: err,
-				Hint: "no AWS credentials were found; set AWS_PROFILE or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or sign in with `aws sso login`"}
+				Hint: s.noCredentials()}
 		}
 	}
 	client := s.current()
 	err := do(client)
+	if code, _ := codeOf(err); code == "RequestTimeTooSkewed" {
+		err = do(client) // it has learned the server's clock from the answer
+	}
 	if err != nil && s.follow(ctx, client, err) {
 		client = s.current()
 		err = do(client)
@@ -139,7 +178,7 @@ func (s *Store) Location(ctx context.Context) (driver.Location, error) {
 		out, err := client.HeadBucket(ctx, &s3.HeadBucketInput{Bucket: &s.bucket})
 		switch {
 		case ctx.Err() != nil:
-			return driver.Location{}, fmt.Errorf("find the region of s3://%s: %w", s.bucket, ctx.Err())
+			return driver.Location{}, fmt.Errorf("find the region of %s://%s: %w", s.scheme, s.bucket, ctx.Err())
 		case err != nil:
 			s.follow(ctx, client, err)
 		case aws.ToString(out.BucketRegion) != "" && *out.BucketRegion != client.Options().Region:
@@ -149,5 +188,5 @@ func (s *Store) Location(ctx context.Context) (driver.Location, error) {
 		}
 	}
 	o := s.current().Options()
-	return driver.Location{Scheme: "s3", Bucket: s.bucket, Prefix: s.prefix, Region: o.Region, Endpoint: aws.ToString(o.BaseEndpoint), KMSKey: s.kmsKey}, nil
+	return driver.Location{Scheme: s.scheme, Bucket: s.bucket, Prefix: s.prefix, Region: o.Region, Endpoint: aws.ToString(o.BaseEndpoint), KMSKey: s.kmsKey}, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/johannesboyne/gofakes3"
 
 	"github.com/slipway-k8s/slipway/pkg/statestore/driver"
 )
@@ -104,7 +105,7 @@ func TestFailuresPass(t *testing.T) {
 	}
 	fail.Store(100)
 	_, err := s.PutIfAbsent(t.Context(), "k2", []byte("x"))
-	if !errors.Is(err, driver.ErrUnavailable) || fail.Load() != 100-conditionalTries {
+	if !errors.Is(err, driver.ErrUnavailable) || fail.Load() != 100-tries {
 		t.Fatalf("got %v after %d tries", err, 100-fail.Load())
 	}
 }
@@ -155,6 +156,37 @@ func TestErrorsSayWhatIsMissing(t *testing.T) {
 		})
 	}
 }
+
+// TestAClockThatIsOff: the server's clock, or this machine's, is off by an hour, and the
+// server refuses what is signed for another time than its own.
+func TestAClockThatIsOff(t *testing.T) {
+	t.Parallel()
+	for _, off := range []time.Duration{-time.Hour, time.Hour} {
+		srv := newServerWith(t, gofakes3.WithTimeSource(shifted(off)), gofakes3.WithTimeSkewLimit(15*time.Minute))
+		srv.intercept(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			w.Header().Set("Date", time.Now().Add(off).UTC().Format(http.TimeFormat))
+			next.ServeHTTP(w, r)
+		})
+		s := openAt(t, srv.URL, "state", "")
+		v, err := s.PutIfAbsent(t.Context(), "k", []byte("x"))
+		if err != nil {
+			t.Fatalf("%s: create: %v", off, err)
+		}
+		if _, err := s.PutIfMatch(t.Context(), "k", []byte("y"), v); err != nil {
+			t.Fatalf("%s: replace: %v", off, err)
+		}
+		if o, err := openAt(t, srv.URL, "state", "").Get(t.Context(), "k"); err != nil || string(o.Data) != "y" {
+			t.Fatalf("%s: read: %q, %v", off, o.Data, err)
+		}
+	}
+}
+
+// shifted is a clock that is off.
+type shifted time.Duration
+
+func (s shifted) Now() time.Time { return time.Now().Add(time.Duration(s)) }
+
+func (s shifted) Since(t time.Time) time.Duration { return s.Now().Sub(t) }
 
 func TestUnreachableStore(t *testing.T) {
 	t.Parallel()

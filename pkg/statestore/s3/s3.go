@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package s3 is the state-store driver for Amazon S3 and servers that speak its
-// protocol and honour conditional writes: s3://bucket/prefix. Package statestore/open
-// opens it; credentials, profile, region and endpoint come from the environment and
-// files that every AWS tool reads.
+// protocol and honour conditional writes: s3://bucket/prefix, and do://bucket/prefix for
+// DigitalOcean's Spaces. Package statestore/open opens it; credentials, profile, region
+// and endpoint come from the environment and files that every AWS tool reads.
 package s3
 
 import (
@@ -35,13 +35,14 @@ type Options struct {
 	Logger      *slog.Logger
 	HTTPClient  *http.Client            // nil means one with time limits
 	Credentials aws.CredentialsProvider // nil means the environment's
-	// Backoff returns how long to wait before try n, from 1, of a conditional write;
-	// nil means growing, jittered pauses.
+	// Backoff returns how long to wait before repeat n, from 1, of a call that found the
+	// server busy; nil means growing, jittered pauses.
 	Backoff func(n int) time.Duration
 }
 
 // Store is a store in a bucket.
 type Store struct {
+	scheme         string // "s3" or "do"
 	bucket, prefix string // prefix is "" or ends in "/"
 	query          string // of the URL, as it was given
 	kmsKey         string
@@ -80,13 +81,19 @@ func Open(ctx context.Context, u *url.URL, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	return connected(ctx, &Store{scheme: "s3", bucket: u.Host, query: u.RawQuery}, p, o)
+}
+
+// connected completes a store, of either scheme.
+func connected(ctx context.Context, s *Store, p params, o Options) (*Store, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.Backoff == nil {
 		o.Backoff = backoff
 	}
-	s := &Store{bucket: u.Host, prefix: p.prefix, query: u.RawQuery, kmsKey: p.kmsKey, explicitRegion: p.region != "", o: o}
+	s.prefix, s.kmsKey, s.explicitRegion, s.o = p.prefix, p.kmsKey, p.region != "", o
+	var err error
 	if s.client, s.creds, err = connect(ctx, p, o); err != nil {
 		return nil, &driver.Error{Op: "open", Name: s.URL(), Kind: driver.ErrInvalid, Err: err}
 	}
@@ -140,7 +147,7 @@ func backoff(n int) time.Duration {
 
 // URL returns the URL that the store was opened with.
 func (s *Store) URL() string {
-	u := "s3://" + s.bucket
+	u := s.scheme + "://" + s.bucket
 	if s.prefix != "" {
 		u += "/" + (&url.URL{Path: strings.TrimSuffix(s.prefix, "/")}).EscapedPath()
 	}
@@ -234,7 +241,7 @@ func (s *Store) check(ctx context.Context, op, key string) error {
 	return driver.CheckKey(key)
 }
 
-func (s *Store) name(key string) string { return "s3://" + s.bucket + "/" + s.prefix + key }
+func (s *Store) name(key string) string { return s.scheme + "://" + s.bucket + "/" + s.prefix + key }
 
 func newNonce() string {
 	var b [16]byte

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 	"github.com/johannesboyne/gofakes3"
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 
@@ -27,6 +28,7 @@ import (
 // server is an S3 server in this process that tests can put in front of with faults.
 type server struct {
 	*httptest.Server
+	proxy  *drivertest.FaultProxy
 	before atomic.Pointer[func(w http.ResponseWriter, r *http.Request, next http.Handler)]
 	calls  atomic.Int64
 }
@@ -37,13 +39,19 @@ func (s *server) intercept(f func(w http.ResponseWriter, r *http.Request, next h
 
 func newServer(t *testing.T) *server {
 	t.Helper()
+	// The clock is a test of its own.
+	return newServerWith(t, gofakes3.WithTimeSkewLimit(0))
+}
+
+func newServerWith(t *testing.T, options ...gofakes3.Option) *server {
+	t.Helper()
 	backend := s3mem.New()
 	if err := backend.CreateBucket("state"); err != nil {
 		t.Fatal(err)
 	}
 	s := &server{}
-	fake := gofakes3.New(backend, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()
-	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	fake := gofakes3.New(backend, append(options, gofakes3.WithLogger(gofakes3.DiscardLog()))...).Server()
+	s.proxy = drivertest.NewFaultProxy(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.calls.Add(1)
 		if f := s.before.Load(); f != nil {
 			(*f)(w, r, fake)
@@ -51,6 +59,7 @@ func newServer(t *testing.T) *server {
 		}
 		fake.ServeHTTP(w, r)
 	}))
+	s.Server = httptest.NewServer(s.proxy)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -77,26 +86,44 @@ func answer(w http.ResponseWriter, status int, code, message string) {
 	fmt.Fprintf(w, "<?xml version=\"1.0\"?><Error><Code>%s</Code><Message>%s</Message></Error>", code, message)
 }
 
-func TestConformance(t *testing.T) {
-	t.Parallel()
-	servers := map[driver.Store]*server{}
-	drivertest.Run(t, drivertest.Harness{
-		New: func(t *testing.T) driver.Store {
-			srv := newServer(t)
-			s := openAt(t, srv.URL, "state/some prefix", "")
-			servers[s] = srv
-			return s
-		},
-		Reopen: func(t *testing.T, s driver.Store) driver.Store {
-			return openAt(t, servers[s].URL, "state/some prefix", "")
-		},
+// inItsWords is how S3 says a status.
+func inItsWords(status int) (contentType, body string) {
+	codes := map[int]string{
+		http.StatusForbidden: "AccessDenied", http.StatusNotFound: "NoSuchKey", http.StatusPreconditionFailed: "PreconditionFailed",
+		http.StatusServiceUnavailable: "SlowDown", http.StatusTooManyRequests: "SlowDown", http.StatusInternalServerError: "InternalError",
+	}
+	return "application/xml", fmt.Sprintf("<?xml version=\"1.0\"?><Error><Code>%s</Code><Message>%s</Message></Error>", codes[status], http.StatusText(status))
+}
+
+// harness is what stores on servers of this process have in common.
+func harness(servers map[driver.Store]*server) drivertest.Harness {
+	return drivertest.Harness{
 		Deny: func(t *testing.T, s driver.Store) {
 			servers[s].intercept(func(w http.ResponseWriter, r *http.Request, _ http.Handler) {
+				drain(r)
 				answer(w, http.StatusForbidden, "AccessDenied", "Access Denied")
 			})
 		},
-		Wrong: map[string]string{"ListPrefixPages": "gofakes3 1.2.0 shows a folder again on the next page"},
-	})
+		Proxy:  func(t *testing.T, s driver.Store) *drivertest.FaultProxy { return servers[s].proxy },
+		Answer: inItsWords,
+		Wrong:  map[string]string{"ListPrefixPages": "gofakes3 1.2.0 shows a folder again on the next page"},
+	}
+}
+
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	servers := map[driver.Store]*server{}
+	h := harness(servers)
+	h.New = func(t *testing.T) driver.Store {
+		srv := newServer(t)
+		s := openAt(t, srv.URL, "state/some prefix", "")
+		servers[s] = srv
+		return s
+	}
+	h.Reopen = func(t *testing.T, s driver.Store) driver.Store {
+		return openAt(t, servers[s].URL, "state/some prefix", "")
+	}
+	drivertest.Run(t, h)
 }
 
 func TestAServerThatIgnoresConditionalReplaces(t *testing.T) {
@@ -124,13 +151,20 @@ func TestAServerThatIgnoresConditionalReplaces(t *testing.T) {
 
 func TestConformanceOnMoto(t *testing.T) {
 	t.Parallel()
-	endpoint := mototest.Start(t)
-	inBuckets(t, endpoint)
+	moto, err := drivertest.Forward(mototest.Start(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	inBuckets(t, moto)
 }
 
-// inBuckets runs the suite on a server, in a new bucket for each subtest.
-func inBuckets(t *testing.T, endpoint string) {
+// inBuckets runs the suite on a server, in a new, versioned bucket for each subtest.
+func inBuckets(t *testing.T, handler http.Handler) {
 	var n atomic.Int64
+	proxy := drivertest.NewFaultProxy(handler)
+	srv := httptest.NewServer(proxy)
+	t.Cleanup(srv.Close)
+	endpoint := srv.URL
 	drivertest.Run(t, drivertest.Harness{
 		New: func(t *testing.T) driver.Store {
 			bucket := fmt.Sprintf("state-%d", n.Add(1))
@@ -141,8 +175,16 @@ func inBuckets(t *testing.T, endpoint string) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			_, err = s.client.PutBucketVersioning(t.Context(), &s3.PutBucketVersioningInput{
+				Bucket: &bucket, VersioningConfiguration: &types.VersioningConfiguration{Status: types.BucketVersioningStatusEnabled},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
 			return s
 		},
+		Proxy:  func(*testing.T, driver.Store) *drivertest.FaultProxy { return proxy },
+		Answer: inItsWords,
 		Reopen: func(t *testing.T, s driver.Store) driver.Store {
 			return openAt(t, endpoint, s.(*Store).bucket+"/clusters", "")
 		},
@@ -156,14 +198,12 @@ func TestConformanceOnTheSimulatedCloud(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := httptest.NewServer(sim)
 	t.Cleanup(func() {
-		srv.Close()
 		if err := sim.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	inBuckets(t, srv.URL)
+	inBuckets(t, sim)
 }
 
 func TestOpeningAndReadingMakeNoWrite(t *testing.T) {
