@@ -204,12 +204,15 @@ func TestLedgerLosesNoEntry(t *testing.T) {
 }
 
 // child is one of several processes on one store.
-func child(role, dir string) error {
-	s, err := openFile(dir)
+func child(role, where string) error {
+	ctx := context.Background()
+	if role == "racer" || role == "writer" {
+		return obey(ctx, role, where)
+	}
+	s, err := openFile(where)
 	if err != nil {
 		return err
 	}
-	ctx := context.Background()
 	bufio.NewReader(os.Stdin).ReadString('\n') // the start
 	switch role {
 	case "append":

@@ -4,6 +4,7 @@ package statestore
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,17 +53,35 @@ func bigStore(tb testing.TB) *Store {
 	return s
 }
 
+// lists are what is measured: each returns how many entries it found.
+func lists(ctx context.Context, s *Store) map[string]func() (int, error) {
+	return map[string]func() (int, error){
+		"clusters": func() (int, error) { names, err := s.Clusters(ctx); return len(names), err },
+		"history":  func() (int, error) { h, err := s.History(ctx, demo); return len(h), err },
+		"latest":   func() (int, error) { r, err := s.Latest(ctx, demo); return r.Number, err },
+		"nodes":    func() (int, error) { l, err := s.Objects(demo).List(ctx, "nodes/"); return len(l), err },
+	}
+}
+
+func BenchmarkABigStore(b *testing.B) {
+	s := bigStore(b)
+	for name, list := range lists(b.Context(), s) {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := list(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 func TestABigStoreListsQuickly(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures time")
 	}
 	s := bigStore(t)
-	for name, list := range map[string]func() (int, error){
-		"clusters": func() (int, error) { names, err := s.Clusters(t.Context()); return len(names), err },
-		"history":  func() (int, error) { h, err := s.History(t.Context(), demo); return len(h), err },
-		"latest":   func() (int, error) { r, err := s.Latest(t.Context(), demo); return r.Number, err },
-		"nodes":    func() (int, error) { l, err := s.Objects(demo).List(t.Context(), "nodes/"); return len(l), err },
-	} {
+	for name, list := range lists(t.Context(), s) {
 		best := time.Hour
 		for range 3 { // the machine may be busy with something else
 			start := time.Now()

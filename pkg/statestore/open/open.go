@@ -19,7 +19,7 @@ import (
 )
 
 // Schemes are the supported kinds of store, with an example of each.
-var Schemes = []string{"s3://bucket/prefix", "gs://bucket/prefix", "file:///path", "mem://name"}
+var Schemes = []string{"s3://bucket/prefix", "gs://bucket/prefix", "do://bucket/prefix?region=nyc3", "file:///path", "mem://name"}
 
 // Options are what drivers share.
 type Options struct {
@@ -47,6 +47,8 @@ func Open(ctx context.Context, raw string, o Options) (driver.Store, error) {
 		return s3.Open(ctx, u, s3.Options{Logger: o.Logger})
 	case "gs":
 		return gcs.Open(u, gcs.Options{Logger: o.Logger})
+	case "do":
+		return s3.OpenSpaces(ctx, u, s3.Options{Logger: o.Logger})
 	case "file":
 		return file.Open(u)
 	case "mem":

@@ -16,6 +16,7 @@ func TestOpen(t *testing.T) {
 		"mem://demo":                             "mem://demo",
 		"file:///srv/a%20b":                      "file:///srv/a%20b",
 		"/srv/slipway":                           "file:///srv/slipway",
+		"do://bucket/some/prefix/?region=ams3":   "do://bucket/some/prefix?region=ams3",
 		"gs://bucket/some/prefix/":               "gs://bucket/some/prefix",
 		"s3://bucket/some/prefix/":               "s3://bucket/some/prefix",
 		"s3://bucket?region=eu-west-1&profile=x": "",
@@ -36,7 +37,7 @@ func TestOpen(t *testing.T) {
 func TestOpenRefusals(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
-		"":                             "a state store is one of s3://bucket/prefix, gs://bucket/prefix, file:///path, mem://name",
+		"":                             "a state store is one of s3://bucket/prefix, gs://bucket/prefix, do://bucket/prefix?region=nyc3, file:///path, mem://name",
 		"ftp://host/x":                 "a state store is one of",
 		"bucket":                       "a state store is one of",
 		"s3://user:hunter2@bucket/x":   "credentials",
@@ -46,7 +47,10 @@ func TestOpenRefusals(t *testing.T) {
 		"s3://bucket/a/../b":           "..",
 		"s3://bucket?endpoint=ftp://x": "endpoint must be",
 		"s3://bucket?endpoint=https://k:hunter2@host.com": "endpoint must be",
-		"file://relative/x": "file:///absolute/path",
+		"do://bucket/x":      "the region is missing",
+		"gs://bucket?zone=a": "known are endpoint and kms_key",
+		"gs://k:hunter2@b/x": "credentials",
+		"file://relative/x":  "file:///absolute/path",
 	} {
 		_, err := Open(t.Context(), raw, Options{})
 		if !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), want) {
