@@ -3,6 +3,7 @@
 package aws
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -30,12 +31,13 @@ type owned[T any] struct {
 // inventory is everything of one kind that the cluster owns. It is read with one paged
 // list, at the first question of a plan, and knows which objects a wanted task claimed.
 type inventory[T any] struct {
-	kind string
-	list func(ctx context.Context) ([]owned[T], error)
+	kind  string
+	list  func(ctx context.Context) ([]owned[T], error)
+	inUse func(T) bool // of several objects of one key, says which ones others hang on; or nil
 
 	mu       sync.Mutex
 	loaded   bool
-	objects  []owned[T] // ordered by key, then id
+	objects  []owned[T] // ordered by key, those in use first, then id
 	claimed  map[string]bool
 	replaced map[string]bool // ids whose place a new object takes in this plan
 	tried    map[string]bool // keys whose creation was begun
@@ -46,6 +48,12 @@ func newInventory[T any](kind string, list func(ctx context.Context) ([]owned[T]
 		kind: kind, list: list,
 		claimed: map[string]bool{}, replaced: map[string]bool{}, tried: map[string]bool{},
 	}
+}
+
+// preferring says which of several objects of one key is the one to keep.
+func (i *inventory[T]) preferring(inUse func(T) bool) *inventory[T] {
+	i.inUse = inUse
+	return i
 }
 
 // load reads the list once. A failed list is read again at the next question.
@@ -67,13 +75,21 @@ func (i *inventory[T]) read(ctx context.Context) ([]owned[T], error) {
 		return nil, fmt.Errorf("list every %s of the cluster: %w", i.kind, err)
 	}
 	slices.SortFunc(objects, func(a, b owned[T]) int {
-		return strings.Compare(a.Key+"\x00"+a.ID, b.Key+"\x00"+b.ID)
+		return cmp.Or(strings.Compare(a.Key, b.Key), cmp.Compare(i.idle(a), i.idle(b)), strings.Compare(a.ID, b.ID))
 	})
 	return objects, nil
 }
 
-// find returns the object of a key. Of several, left by an answer that was lost, it is
-// always the same one.
+// idle is 0 for an object that others hang on, otherwise 1.
+func (i *inventory[T]) idle(o owned[T]) int {
+	if i.inUse != nil && i.inUse(o.Value) {
+		return 0
+	}
+	return 1
+}
+
+// find returns the object of a key. Of several, left by an answer that was lost or by
+// tags that were changed by hand, it is always the same one, of those in use.
 func (i *inventory[T]) find(ctx context.Context, key string) (owned[T], bool, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()

@@ -122,6 +122,32 @@ func testDuplicate(t *testing.T, w *world) {
 	}
 }
 
+// TestDuplicateInUse: of two objects of one purpose the one that others hang on is kept,
+// whatever their ids; the other way round an attached gateway would block its successor.
+func TestDuplicateInUse(t *testing.T) { judged(t, testDuplicateInUse) }
+
+func testDuplicateInUse(t *testing.T, w *world) {
+	c, b := w.open("demo.example.com", "uid-1"), privatePlan("demo.example.com", "uid-1")
+	w.settle(c, b)
+	s := newSurvey(c, nil)
+	first, ok, err := s.gateways.find(t.Context(), "demo.example.com")
+	if err != nil || !ok {
+		t.Fatalf("gateway: %v %v", ok, err)
+	}
+	for range 4 { // ids are random: one of these all but surely sorts before the first
+		if _, err := c.ec2.CreateInternetGateway(t.Context(), &ec2.CreateInternetGatewayInput{
+			TagSpecifications: tagSpec("internet-gateway", s.tagsFor("demo.example.com", "x", nil)),
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, _, err := newSurvey(c, nil).gateways.find(t.Context(), "demo.example.com")
+	if err != nil || again.ID != first.ID {
+		t.Errorf("the attached gateway %s is to be kept, not %s (%v)", first.ID, again.ID, err)
+	}
+	w.settle(c, b)
+}
+
 // TestDenied: one refused call fails one task, names the right and the identity, and
 // what does not depend on it is done.
 func TestDenied(t *testing.T) { judged(t, testDenied) }

@@ -51,7 +51,7 @@ func newMachineKinds(s *survey) *machineKinds {
 		roles: newInventory("role", s.listRoles), profiles: newInventory("instance profile", s.listProfiles),
 		roleNames: newNamed(), profileNames: newNamed(), wantedRoles: map[string]*IAMRole{},
 		keys:          newInventory("key pair", s.listKeys),
-		volumes:       newInventory("volume", s.listVolumes),
+		volumes:       newInventory("volume", s.listVolumes).preferring(func(v ec2types.Volume) bool { return len(v.Attachments) > 0 }),
 		templates:     newInventory("launch template", s.listTemplates),
 		scalingGroups: newInventory("auto scaling group", s.listScalingGroups),
 		balancers:     newInventory("load balancer", s.listBalancers),

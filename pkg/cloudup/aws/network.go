@@ -31,10 +31,10 @@ func newNetworkKinds(s *survey) networkKinds {
 		dhcp:      newInventory("set of DHCP options", s.listDHCP),
 		subnets:   newInventory("subnet", s.listSubnets),
 		shared:    newSharedSubnets(s),
-		gateways:  newInventory("internet gateway", s.listGateways),
-		addresses: newInventory("address", s.listAddresses),
+		gateways:  newInventory("internet gateway", s.listGateways).preferring(func(g ec2types.InternetGateway) bool { return len(g.Attachments) > 0 }),
+		addresses: newInventory("address", s.listAddresses).preferring(func(a ec2types.Address) bool { return a.AssociationId != nil }),
 		nats:      newInventory("NAT gateway", s.listNATs),
-		tables:    newInventory("route table", s.listTables),
+		tables:    newInventory("route table", s.listTables).preferring(func(t ec2types.RouteTable) bool { return len(t.Associations) > 0 }),
 		groups:    newInventory("security group", s.listGroups),
 		rules:     newInventory("security group rule", s.listRules),
 	}
