@@ -149,7 +149,24 @@ func (c *Cloud) checkExisting(ctx context.Context, m *api.Manifest) (api.Faults,
 			faults = append(faults, c.checkHeadroom(i, s, n, tagMap(have.Tags))...)
 		}
 	}
-	return faults, nil
+	more, err := c.checkWayOut(ctx, m)
+	return append(faults, more...), err
+}
+
+// checkWayOut reports a public load balancer in an existing VPC without an internet
+// gateway, which AWS refuses. One is made only for public subnets of our own.
+func (c *Cloud) checkWayOut(ctx context.Context, m *api.Manifest) (api.Faults, error) {
+	n, lb := m.Cluster.Spec.Networking, m.Cluster.Spec.API.LoadBalancer
+	own := func(s api.Subnet) bool { return s.Type != api.SubnetPrivate && s.ID == "" }
+	if lb == nil || lb.Type != api.LoadBalancerPublic || slices.ContainsFunc(n.Subnets, own) {
+		return nil, nil
+	}
+	attached, err := attachedGateway(ctx, c.ec2, n.NetworkID)
+	if err != nil || attached != nil {
+		return nil, err
+	}
+	return api.Faults{{Path: "spec.api.loadBalancer.type", Value: string(lb.Type), Message: "needs an internet gateway, and " + n.NetworkID +
+		" has none: attach one and route to it, or set internal (--api-loadbalancer internal)"}}, nil
 }
 
 func checkVPCRanges(n api.Networking, have map[string]string) api.Faults {

@@ -37,7 +37,7 @@ func (g *InternetGateway) Observe(ctx context.Context) (tasks.Change, error) {
 		return tasks.Change{}, err
 	}
 	if g.vpc.shared != "" && !exists {
-		other, err := g.s.attachedGateway(ctx, g.vpc.shared)
+		other, err := attachedGateway(ctx, g.s.ec2, g.vpc.shared)
 		if err != nil {
 			return tasks.Change{}, err
 		}
@@ -115,8 +115,8 @@ func (s *survey) detachGateway(ctx context.Context, id, vpc string) error {
 }
 
 // attachedGateway returns the gateway of an existing VPC, or nil.
-func (s *survey) attachedGateway(ctx context.Context, vpc string) (*ec2types.InternetGateway, error) {
-	out, err := s.ec2.DescribeInternetGateways(ctx, &ec2.DescribeInternetGatewaysInput{
+func attachedGateway(ctx context.Context, client *ec2.Client, vpc string) (*ec2types.InternetGateway, error) {
+	out, err := client.DescribeInternetGateways(ctx, &ec2.DescribeInternetGatewaysInput{
 		Filters: []ec2types.Filter{{Name: aws.String("attachment.vpc-id"), Values: []string{vpc}}},
 	})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/smithy-go/logging"
 	"github.com/aws/smithy-go/middleware"
 	"golang.org/x/time/rate"
 
@@ -34,6 +35,7 @@ func session(ctx context.Context, o Options, who *caller) (aws.Config, error) {
 			return retry.NewStandard(func(s *retry.StandardOptions) { s.MaxAttempts = sdkAttempts })
 		}),
 		config.WithAppID("slipway"),
+		config.WithLogger(logging.Nop{}), // what matters comes back as an error
 	}
 	if o.Credentials != nil {
 		opts = append(opts, config.WithCredentialsProvider(o.Credentials))

@@ -230,6 +230,18 @@ func testCheckNetwork(t *testing.T, w *world) {
 		{"egress of a public subnet", func(m *api.Manifest) { m.Cluster.Spec.Networking.Subnets[1].Egress = "external" }, "only for private"},
 		{"subnet without VPC", func(m *api.Manifest) { m.Cluster.Spec.Networking.Subnets[1].ID = ids[0] }, "needs spec.networking.networkID"},
 		{"no such VPC", func(m *api.Manifest) { m.Cluster.Spec.Networking.NetworkID = "vpc-0123456789abcdef0" }, "is no VPC of us-east-1"},
+		{"public load balancer without an internet gateway", func(m *api.Manifest) {
+			n := &m.Cluster.Spec.Networking
+			n.NetworkID, n.NetworkCIDR = vpc, "172.30.0.0/16"
+			n.Subnets = []api.Subnet{{Name: "us-east-1a", Zone: "us-east-1a", Type: api.SubnetPublic, CIDR: "172.30.0.0/20", ID: ids[0]}}
+			m.Cluster.Spec.API.LoadBalancer = &api.APILoadBalancer{Type: api.LoadBalancerPublic}
+		}, "needs an internet gateway, and " + vpc + " has none"},
+		{"internal load balancer without an internet gateway", func(m *api.Manifest) {
+			n := &m.Cluster.Spec.Networking
+			n.NetworkID, n.NetworkCIDR = vpc, "172.30.0.0/16"
+			n.Subnets = []api.Subnet{{Name: "us-east-1a", Zone: "us-east-1a", Type: api.SubnetPublic, CIDR: "172.30.0.0/20", ID: ids[0]}}
+			m.Cluster.Spec.API.LoadBalancer = &api.APILoadBalancer{Type: api.LoadBalancerInternal}
+		}, ""},
 		{"VPC of another range", func(m *api.Manifest) { m.Cluster.Spec.Networking.NetworkID = vpc }, "has the ranges 172.30.0.0/16"},
 		{"subnet elsewhere", func(m *api.Manifest) {
 			n := &m.Cluster.Spec.Networking
