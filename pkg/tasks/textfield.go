@@ -236,14 +236,14 @@ func wrap(s string, to int) []string {
 	rest := []rune(s)
 	for len(rest) > to {
 		at := to
-		for k := to; k > to/2; k-- {
+		for k := to; k > to/4; k-- {
 			if rest[k-1] == ' ' || rest[k-1] == ',' {
 				at = k
 				break
 			}
 		}
 		lines = append(lines, strings.TrimRight(string(rest[:at]), " "))
-		rest = rest[at:]
+		rest = []rune(strings.TrimLeft(string(rest[at:]), " "))
 	}
 	return append(lines, string(rest))
 }
