@@ -140,9 +140,11 @@ func (w *walker) read(folder string) ([]entry, error) {
 	entries := make([]entry, 0, len(found))
 	for _, d := range found {
 		part, ok := unescape(d.Name())
-		if !ok || strings.HasPrefix(d.Name(), ".") || !d.IsDir() && !d.Type().IsRegular() {
+		if !ok || strings.HasPrefix(d.Name(), ".") {
 			continue
 		}
+		// What is neither file nor folder, such as a link, is listed too: passed over, the
+		// object before it would be taken for the newest. Reading it names the fault.
 		key := folder + part
 		if d.IsDir() {
 			key += "/"
