@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/slipway-k8s/slipway/pkg/sim/aws"
+	"github.com/slipway-k8s/slipway/pkg/sim/aws/authz"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/autoscaling"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/ec2"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/elbv2"
@@ -14,6 +15,7 @@ import (
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/route53"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/s3"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/sts"
+	"github.com/slipway-k8s/slipway/pkg/sim/aws/wire"
 )
 
 // addServices is the one list of the simulated AWS services. It returns the
@@ -53,6 +55,14 @@ func addServices(cloud *aws.Cloud, opts Options) (*s3.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	cloud.Register(compute, groups, people, tokens, balancers, names, keys, objects)
+	all := []wire.Service{compute, groups, people, tokens, balancers, names, keys, objects}
+	cloud.Register(all...)
+	judged := map[string]wire.Authorised{}
+	for _, s := range all {
+		if a, ok := s.(wire.Authorised); ok {
+			judged[s.Name()] = a
+		}
+	}
+	cloud.SetAuthorizer(authz.New(tokens, judged))
 	return objects, nil
 }

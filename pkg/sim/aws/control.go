@@ -76,6 +76,7 @@ type Entry struct {
 	Status    int               `json:"status"`
 	Error     string            `json:"error,omitempty"`
 	RequestID string            `json:"requestId"`
+	Checks    []wire.Check      `json:"checks,omitempty"` // the rights that it needed
 }
 
 // maxLog bounds the log in memory; the file has everything.
@@ -240,7 +241,7 @@ func (c *control) wait(r *http.Request, ms int) {
 func (c *control) record(call *wire.Call, status int, code string) {
 	e := Entry{
 		Time: call.Now.UTC(), Service: call.Service, Region: call.Region, Action: call.Action,
-		Params: summary(call.Params), Principal: call.Principal.ARN, Status: status, Error: code, RequestID: call.RequestID,
+		Params: summary(call.Params), Principal: call.Principal.ARN, Status: status, Error: code, RequestID: call.RequestID, Checks: call.Checks,
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -34,8 +34,9 @@ func malformed(format string, args ...any) *wire.Error {
 	return wire.Errorf("MalformedPolicyDocumentException", format, args...)
 }
 
-// checkPolicy refuses a key policy that cannot be read.
-func (s *Service) checkPolicy(_ *wire.Call, _ *key, text string, _ bool) *wire.Error {
+// checkPolicy refuses a key policy that cannot be read and, unless told not to
+// look, one that would keep the caller from changing it again.
+func (s *Service) checkPolicy(c *wire.Call, k *key, text string, bypass bool) *wire.Error {
 	if len(text) > 32768 {
 		return wire.Errorf("LimitExceededException", "A key policy takes 32768 bytes at most, this one has %d", len(text))
 	}
@@ -57,6 +58,17 @@ func (s *Service) checkPolicy(_ *wire.Call, _ *key, text string, _ bool) *wire.E
 		case len(st.Resource)+len(st.NotResource) == 0:
 			return malformed("Policy statement must contain resources.")
 		}
+	}
+	if bypass {
+		return nil
+	}
+	v, err := doc.Judge(policy.Query{Action: "kms:PutKeyPolicy", Resource: s.keyARN(k), Keys: policy.Keys{},
+		Caller: policy.Caller{ARN: c.Principal.ARN, Role: roleOf(c.Principal), Account: s.account}})
+	if err != nil {
+		return malformed("Policy cannot be evaluated: %v", err)
+	}
+	if v.Denied != "" || v.Level == policy.Nobody {
+		return malformed("The new key policy will not allow you to update the key policy in the future.")
 	}
 	return nil
 }

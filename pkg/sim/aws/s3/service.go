@@ -66,12 +66,13 @@ func (s *Server) Refuse(c *wire.Call, e *wire.Error) *wire.Response {
 }
 
 // ServeStream answers a call that the front door let in, under its request id.
-// Who signs nothing may learn a bucket's region, and no more.
+// Who signs nothing may learn a bucket's region, and read what its policy opens to
+// everybody.
 func (s *Server) ServeStream(w http.ResponseWriter, c *wire.Call) string {
 	one := s.newCall(w, c.Request, c.RequestID)
 	one.begin()
 	var err error
-	if c.Principal.ARN == "" {
+	if c.Principal.ARN == "" && !one.public(c) {
 		if err = one.region(one.operation()); err == nil {
 			err = refuse(http.StatusForbidden, "AccessDenied", "Access Denied")
 		}

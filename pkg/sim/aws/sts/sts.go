@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/slipway-k8s/slipway/pkg/sim/aws/authz"
 	"github.com/slipway-k8s/slipway/pkg/sim/aws/wire"
 	"github.com/slipway-k8s/slipway/pkg/sim/world"
 )
@@ -20,8 +21,16 @@ import (
 type Directory interface {
 	// Lookup finds the user of an access key.
 	Lookup(accessKey string, now time.Time) (p wire.Principal, secret, token string, ok bool)
-	// Assume judges whether a principal may take a role, by the role's trust policy.
-	Assume(p wire.Principal, roleARN string) (Role, *wire.Error)
+	// Assume judges whether a call's principal may take a role, by the role's trust policy.
+	Assume(c *wire.Call, roleARN, externalID string) (Role, *wire.Error)
+	// Trust is a role's trust policy and its tags, "" for a role that is not there.
+	Trust(roleARN string) (policy string, tags map[string]string)
+	// Identity is what IAM knows of a principal.
+	Identity(p wire.Principal) authz.Identity
+	// CheckPolicy refuses an identity policy that IAM would refuse.
+	CheckPolicy(text string) *wire.Error
+	// ManagedPolicy is the text of a managed policy.
+	ManagedPolicy(arn string) (text string, err *wire.Error)
 	// RoleOfProfile is the role in an instance profile, "" when there is none.
 	RoleOfProfile(profileARN string) (name, arn, id string)
 }
@@ -52,6 +61,7 @@ type session struct {
 	AccessKey, Secret, Token string
 	ARN, UserID              string
 	Expires                  time.Time
+	Policies                 []string // session policies, which the role's rights are cut to
 }
 
 // Credentials are a session's, as STS and the metadata service write them.
@@ -113,8 +123,8 @@ func (s *Service) assumedARN(role, name string) string {
 }
 
 // open makes a session.
-func (s *Service) open(arn, userID string, until time.Time) Credentials {
-	row := &session{AccessKey: "ASIA" + s.random(16), Secret: s.random(40), ARN: arn, UserID: userID, Expires: until.UTC().Truncate(time.Second)}
+func (s *Service) open(arn, userID string, until time.Time, policies ...string) Credentials {
+	row := &session{AccessKey: "ASIA" + s.random(16), Secret: s.random(40), ARN: arn, UserID: userID, Expires: until.UTC().Truncate(time.Second), Policies: policies}
 	raw := make([]byte, 96)
 	_, _ = io.ReadFull(s.rand, raw) // a short read leaves zeros: still a token
 	row.Token = base64.StdEncoding.EncodeToString(raw)
@@ -156,6 +166,10 @@ type assumed struct {
 	SourceIdentity  string
 }
 
+type policyARN struct {
+	Arn string `wire:"arn,required"`
+}
+
 var sessionName = regexp.MustCompile(`^[A-Za-z0-9_+=,.@-]{2,64}$`)
 
 func invalid(format string, args ...any) *wire.Error {
@@ -168,6 +182,8 @@ func (s *Service) assumeRole(c *wire.Call, in *struct {
 	DurationSeconds *int
 	ExternalId      string
 	SourceIdentity  string
+	Policy          string
+	PolicyArns      []policyARN
 }) (*assumed, error) {
 	if err := signed(c); err != nil {
 		return nil, err
@@ -175,7 +191,7 @@ func (s *Service) assumeRole(c *wire.Call, in *struct {
 	if !sessionName.MatchString(in.RoleSessionName) {
 		return nil, invalid(`1 validation error detected: Value '%s' at 'roleSessionName' failed to satisfy constraint: Member must satisfy regular expression pattern: [\w+=,.@-]*`, in.RoleSessionName)
 	}
-	role, err := s.iam.Assume(c.Principal, in.RoleArn)
+	role, err := s.iam.Assume(c, in.RoleArn, in.ExternalId)
 	if err != nil {
 		return nil, err
 	}
@@ -196,10 +212,14 @@ func (s *Service) assumeRole(c *wire.Call, in *struct {
 	case duration > most:
 		return nil, invalid("The requested DurationSeconds exceeds the MaxSessionDuration set for this role.")
 	}
+	policies, err := s.sessionPolicies(in.Policy, in.PolicyArns)
+	if err != nil {
+		return nil, err
+	}
 	out := &assumed{SourceIdentity: in.SourceIdentity}
 	out.AssumedRoleUser.Arn = s.assumedARN(role.Name, in.RoleSessionName)
 	out.AssumedRoleUser.AssumedRoleId = role.ID + ":" + in.RoleSessionName
-	out.Credentials = s.open(out.AssumedRoleUser.Arn, out.AssumedRoleUser.AssumedRoleId, c.Now.Add(time.Duration(duration)*time.Second))
+	out.Credentials = s.open(out.AssumedRoleUser.Arn, out.AssumedRoleUser.AssumedRoleId, c.Now.Add(time.Duration(duration)*time.Second), policies...)
 	return out, nil
 }
 

@@ -31,6 +31,8 @@ type Call struct {
 	Action    string     // set by Route: the operation's name
 	Params    url.Values // set by Route: what the log and fault rules see
 	Settings  *Settings  // nil for work that the clock started
+	Checks    []Check    // set by the authorizer: the rights that the call needs, judged
+	Public    bool       // set by the authorizer: a resource's policy allows it to everybody
 }
 
 // Settings are the simulator's options that services look at.
