@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-k8s/slipway/pkg/model"
 	"github.com/slipway-k8s/slipway/pkg/pki"
 	"github.com/slipway-k8s/slipway/pkg/statestore"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
@@ -75,6 +76,11 @@ func (t *KeysetTask) Deps() []tasks.Task { return nil }
 
 // Describe says what the keyset is for.
 func (t *KeysetTask) Describe() string { return t.definition.Use }
+
+// TrustBundle is Bundle, for the machines' user data.
+func (t *KeysetTask) TrustBundle() *tasks.Output[string] { return &t.Bundle }
+
+var _ model.TrustTask = (*KeysetTask)(nil)
 
 func (t *KeysetTask) key() string { return pki.KeysetKey(t.definition.Name) }
 

@@ -95,7 +95,7 @@ func checkIntent(t *rapid.T, m *api.Manifest, b *Blueprint, a Allow) {
 }
 
 func checkPool(t *rapid.T, b *Blueprint, p Pool) {
-	data, err := UserData(p, []string{"10.0.0.1:3988"})
+	data, err := UserData(p, Late{Bootstrap: []string{"10.0.0.1:3988"}})
 	if err != nil {
 		t.Fatal(err)
 	}

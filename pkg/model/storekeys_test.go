@@ -32,7 +32,7 @@ func TestStoreKeys(t *testing.T) {
 		"multipart":       {Name: "nodes", Pointer: pointer("nodes"), Extra: extra},
 		"base64 in parts": {Name: "nodes", Pointer: odd, Extra: extra},
 	} {
-		data, err := UserData(p, nil)
+		data, err := UserData(p, Late{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,14 +46,14 @@ func TestStoreKeys(t *testing.T) {
 			t.Errorf("%s: got %v, %t, %v", name, keys, found, err)
 		}
 	}
-	bastion, err := UserData(Pool{Name: "bastion", Extra: extra}, nil)
+	bastion, err := UserData(Pool{Name: "bastion", Extra: extra}, Late{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if keys, found, err := StoreKeys(bastion); found || err != nil {
 		t.Errorf("a bastion reads %v (%v)", keys, err)
 	}
-	whole, err := UserData(Pool{Name: "nodes", Pointer: pointer("nodes")}, nil)
+	whole, err := UserData(Pool{Name: "nodes", Pointer: pointer("nodes")}, Late{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,17 +12,36 @@ import (
 	"strings"
 
 	"github.com/slipway-k8s/slipway/pkg/nodeconfig"
+	"github.com/slipway-k8s/slipway/pkg/tasks"
 )
+
+// Late is what user data holds and only an apply can tell.
+type Late struct {
+	// Bootstrap (host:port) takes the place of the pointer's bootstrap addresses when it
+	// is not empty; roles that read the store ignore it.
+	Bootstrap []string
+	// CA is the bundle (PEM) that the bootstrap server is trusted by.
+	CA string
+}
+
+// TrustTaskID is the ID of the task that knows Late.CA; it is a TrustTask.
+const TrustTaskID tasks.ID = "store/keyset/kubernetes-ca"
+
+// TrustTask is the task that keeps the cluster's authority.
+type TrustTask interface {
+	tasks.Task
+	// TrustBundle is the PEM of all certificates that machines must trust.
+	TrustBundle() *tasks.Output[string]
+}
 
 // UserData returns what a pool's machines start with, before any encoding that a cloud
 // adds: the script that fetches, verifies and starts the node agent, and after it the
 // group's extra parts as MIME multipart. Without either it is empty. It is a pure
 // function: equal arguments give equal bytes.
 //
-// bootstrap (host:port) takes the place of the pointer's bootstrap addresses when it is
-// not empty; roles that read the store ignore it. Without any address it is an error.
-func UserData(p Pool, bootstrap []string) ([]byte, error) {
-	parts, err := userDataParts(p, bootstrap)
+// Without any address of the bootstrap server it is an error for roles that need one.
+func UserData(p Pool, late Late) ([]byte, error) {
+	parts, err := userDataParts(p, late)
 	if err != nil {
 		return nil, fmt.Errorf("user data of group %s: %w", p.Name, err)
 	}
@@ -64,13 +83,16 @@ func UserDataSizes(p Pool) []UserDataSize {
 
 const scriptName = "00-slipway.sh"
 
-func userDataParts(p Pool, bootstrap []string) ([]nodeconfig.UserDataPart, error) {
+func userDataParts(p Pool, late Late) ([]nodeconfig.UserDataPart, error) {
 	var parts []nodeconfig.UserDataPart
 	if p.Pointer != nil {
 		pointer := *p.Pointer
+		if late.CA != "" {
+			pointer.CA = late.CA
+		}
 		if pointer.Store == "" {
-			if len(bootstrap) > 0 {
-				pointer.Bootstrap = bootstrap
+			if len(late.Bootstrap) > 0 {
+				pointer.Bootstrap = late.Bootstrap
 			}
 			if len(pointer.Bootstrap) == 0 {
 				return nil, errors.New("no address of the bootstrap server is known: give the API a load balancer or use DNS")
@@ -96,12 +118,14 @@ func partName(i int, e nodeconfig.UserDataPart) string {
 	return e.Name
 }
 
-// joinParts joins the parts. The boundary is a digest of them all, so it is stable and
-// stands in none of them.
+// joinParts joins the parts. The boundary is a digest of those that the user wrote, so
+// it stands in none of them and does not hang on what only an apply can tell.
 func joinParts(parts []nodeconfig.UserDataPart) ([]byte, error) {
 	var all strings.Builder
 	for _, p := range parts {
-		fmt.Fprintf(&all, "%q %q %q\n", p.Name, p.Type, p.Content)
+		if p.Name != scriptName {
+			fmt.Fprintf(&all, "%q %q %q\n", p.Name, p.Type, p.Content)
+		}
 	}
 	boundary := "slipway-" + nodeconfig.Digest([]byte(all.String()))[:32]
 

@@ -35,7 +35,7 @@ func nodePool(agent string) Pool {
 
 func userData(t *testing.T, p Pool, bootstrap ...string) []byte {
 	t.Helper()
-	out, err := UserData(p, bootstrap)
+	out, err := UserData(p, Late{Bootstrap: bootstrap})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestUserDataRefuses(t *testing.T) {
 		"type with a newline":  {bad, []string{"x:1"}, `part "x": type`},
 		"agent by file":        {file, []string{"x:1"}, "https://"},
 	} {
-		_, err := UserData(c.pool, c.bootstrap)
+		_, err := UserData(c.pool, Late{Bootstrap: c.bootstrap})
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "nodes-a") {
 			t.Errorf("%s: got %v, want %q in it", name, err, c.want)
 		}
@@ -177,11 +177,11 @@ func TestUserDataIsPureAndWhole(t *testing.T) {
 				Name: rapid.StringMatching(`[a-z]{1,8}(\.sh)?`).Draw(t, "name"), Type: "text/x-shellscript", Content: content,
 			})
 		}
-		first, err := UserData(p, []string{"10.0.0.1:3988"})
+		first, err := UserData(p, Late{Bootstrap: []string{"10.0.0.1:3988"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, _ := UserData(p, []string{"10.0.0.1:3988"})
+		again, _ := UserData(p, Late{Bootstrap: []string{"10.0.0.1:3988"}})
 		if !bytes.Equal(first, again) {
 			t.Fatal("not pure")
 		}

@@ -35,7 +35,8 @@ type LaunchTemplate struct {
 	want     launchData // but for what is looked up or known only after apply
 	groups   []*SecurityGroup
 	given    []string
-	balancer *LoadBalancer // that machines find the bootstrap server by; nil: not needed
+	balancer *LoadBalancer   // that machines find the bootstrap server by; nil: not needed
+	trust    model.TrustTask // that tells whom machines trust; nil: nobody is told
 
 	// Version is the number of the version that is wanted.
 	Version tasks.Output[int64]
@@ -80,26 +81,41 @@ func (t *LaunchTemplate) complete(ctx context.Context) (launchData, error) {
 	return want, nil
 }
 
-// userData renders the user data. While the load balancer's addresses are not known, it
-// is rendered with ones of the longest kind, for its size.
+// sizeOfCA is more than a bundle of two authorities takes.
+const sizeOfCA = 2048
+
+// userData renders the user data. While the load balancer's addresses or the authority
+// are not known, it is rendered with ones of the longest kind, for its size.
 func (t *LaunchTemplate) userData(ctx context.Context) (plain []byte, known bool, err error) {
 	var bootstrap []string
-	known = true
+	ca, known := t.authority()
 	if t.balancer != nil {
-		if _, known = t.balancer.CloudID.Get(); known {
+		if _, there := t.balancer.CloudID.Get(); there {
 			if bootstrap, err = t.balancer.reach(ctx); err != nil {
 				return nil, false, err
 			}
 		} else {
-			bootstrap = slices.Repeat([]string{strings.Repeat("x", 80)}, len(t.balancer.subnets))
+			known, bootstrap = false, slices.Repeat([]string{strings.Repeat("x", 80)}, len(t.balancer.subnets))
 		}
 		bootstrap = slices.Clone(bootstrap) // the load balancer keeps its own
 		for i, host := range bootstrap {
 			bootstrap[i] = net.JoinHostPort(host, strconv.Itoa(model.PortBootstrap))
 		}
 	}
-	plain, err = model.UserData(t.pool, bootstrap)
+	plain, err = model.UserData(t.pool, model.Late{Bootstrap: bootstrap, CA: ca})
 	return plain, known, err
+}
+
+// authority returns the bundle that machines trust, or one of its size while the first
+// apply has not made it.
+func (t *LaunchTemplate) authority() (ca string, known bool) {
+	if t.trust == nil || t.pool.Pointer == nil {
+		return "", true
+	}
+	if ca, known = t.trust.TrustBundle().Get(); !known {
+		ca = strings.Repeat("x", sizeOfCA)
+	}
+	return ca, known
 }
 
 func tooMuchUserData(p model.Pool, size int) error {

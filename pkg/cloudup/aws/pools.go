@@ -87,6 +87,9 @@ func (l *lowering) template(p model.Pool) (*LaunchTemplate, error) {
 		}
 		t.want.Key, t.deps = k.name, append(t.deps, k)
 	}
+	if trust, ok := l.graph.Task(model.TrustTaskID).(model.TrustTask); ok && p.Pointer != nil {
+		t.trust, t.deps = trust, append(t.deps, trust)
+	}
 	if needsBalancer(p) {
 		if t.balancer = l.balancerOf[model.EndpointAPI]; t.balancer != nil {
 			t.deps = append(t.deps, t.balancer)
