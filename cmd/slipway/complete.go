@@ -20,6 +20,7 @@ var flagValues = map[string][]string{
 	"networking":            {"routes", "flannel", "cilium", "calico", "external"},
 	"node-tenancy":          {"default", "dedicated", "host"},
 	"role":                  {string(api.RoleNode), string(api.RoleControlPlane), string(api.RoleBastion)},
+	"target":                {"direct", "terraform"},
 	"topology":              {"public", "private"},
 }
 

@@ -5,12 +5,14 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/slipway-k8s/slipway/pkg/api"
 	"github.com/slipway-k8s/slipway/pkg/cluster"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
 )
@@ -32,29 +34,41 @@ func newUpdate(a *app) *cobra.Command {
 }
 
 func newUpdateCluster(a *app) *cobra.Command {
-	f, seal := &updateFlags{}, &sealFlags{}
+	f, seal, tf := &updateFlags{}, &sealFlags{}, &exportFlags{}
+	var files []string
 	cmd := &cobra.Command{
 		Use: "cluster [NAME]", Short: "Plan what the spec changes in the cloud and, with --yes, apply it", Args: maxArgs(1),
 		Long: `Read the newest revision of the spec and the cloud, and show what would be created,
-updated, replaced and deleted. Nothing is changed without --yes.`,
+updated, replaced and deleted. Nothing is changed without --yes.
+
+With -f FILE the file's spec takes the place of the newest revision; --yes stores it as
+the next one. With --target terraform the same graph is written as a Terraform module:
+for review, without store or credentials, or with --yes one that can be applied.`,
 		Example: `  slipway update cluster demo.example.com
   slipway update cluster demo.example.com --detailed-exitcode -o json
-  slipway update cluster demo.example.com --yes`,
+  slipway update cluster demo.example.com --yes
+  slipway update cluster -f cluster.yaml
+  slipway update cluster demo.example.com --target terraform --out ./demo`,
 		ValidArgsFunction: a.completeClusters,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := a.keyDeps(cmd.Context(), seal)
 			if err != nil {
 				return err
 			}
+			if len(files) > 0 {
+				return f.executeFile(cmd.Context(), a, d, files, args, tf)
+			}
 			name, err := a.clusterName(cmd.Context(), d, args)
 			if err != nil {
 				return err
 			}
-			return f.execute(cmd.Context(), a, d, name)
+			return f.executeTarget(cmd.Context(), a, d, cluster.UpdateOptions{Name: name}, nil, tf)
 		},
 	}
 	f.bind(cmd)
 	seal.bind(cmd)
+	tf.bind(cmd)
+	cmd.Flags().StringArrayVarP(&files, "filename", "f", nil, "manifest `FILE` instead of the newest revision (repeatable; - is stdin)")
 	return cmd
 }
 
@@ -77,6 +91,53 @@ func (f *updateFlags) bindPlan(cmd *cobra.Command) {
 	fl.StringVar(&f.planOut, "plan-out", "", "also write the plan to `FILE`, for review and --plan")
 	fl.IntVar(&f.workers, "workers", 0, "calls at a time (default 16)")
 	fl.BoolVar(&f.all, "all", false, "also show what is unchanged")
+}
+
+// executeFile takes the spec from files.
+func (f *updateFlags) executeFile(ctx context.Context, a *app, d cluster.Deps, files, args []string, tf *exportFlags) error {
+	m, err := a.readManifests(files)
+	if err != nil {
+		return err
+	}
+	if m.Cluster == nil {
+		return &usageError{errors.New("update cluster -f needs a file with a Cluster; change groups alone with `slipway replace -f FILE`")}
+	}
+	name := m.Cluster.Metadata.Name
+	if given := append(args, a.name); given[0] != "" && given[0] != name {
+		return &usageError{fmt.Errorf("the file holds cluster %s, not %s", name, given[0])}
+	}
+	edit := func(old *api.Manifest) error {
+		if m.Cluster.Metadata.UID == "" {
+			m.Cluster.Metadata.UID = old.Cluster.Metadata.UID
+		}
+		*old = *m
+		return nil
+	}
+	return f.executeTarget(ctx, a, d, cluster.UpdateOptions{Name: name, Edit: edit, Reason: "update cluster -f"}, m, tf)
+}
+
+// executeTarget updates the cloud, or writes files that would.
+func (f *updateFlags) executeTarget(ctx context.Context, a *app, d cluster.Deps, o cluster.UpdateOptions, m *api.Manifest, tf *exportFlags) error {
+	export, err := tf.asked()
+	if err != nil {
+		return err
+	}
+	if export && m != nil && (f.yes || tf.module.Imports) {
+		return &usageError{errors.New("a file is exported for review alone: store it first with `slipway replace -f FILE`, then export the cluster with --yes or --with-imports")}
+	}
+	if export {
+		o.Yes, o.Workers, o.LockWait = f.yes, f.workers, f.lockWait
+		o.Command = "slipway update cluster " + o.Name + " --target terraform"
+		return tf.export(ctx, a, d, cluster.ExportOptions{UpdateOptions: o, Manifest: m})
+	}
+	if m == nil {
+		return f.execute(ctx, a, d, o.Name)
+	}
+	f.wanted = true
+	return f.run(ctx, a, o.Name, "update cluster", func(run cluster.UpdateOptions) (*cluster.Result, error) {
+		run.Edit, run.Reason = o.Edit, o.Reason
+		return cluster.Update(ctx, d, run)
+	})
 }
 
 func (f *updateFlags) execute(ctx context.Context, a *app, d cluster.Deps, name string) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-k8s/slipway/pkg/api"
 	"github.com/slipway-k8s/slipway/pkg/model"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // Cloud is one cloud in one region, bound to one cluster. Methods that talk to the
@@ -31,6 +32,9 @@ type Cloud interface {
 
 	// Lower adds the tasks of a blueprint to a graph. It does no I/O.
 	Lower(b *model.Blueprint, g *tasks.Graph) error
+
+	// Provide says which Terraform provider the exported tasks belong to.
+	Provide(m *terraform.Module)
 
 	// Removals adds the removal of every object that this cluster owns and that no
 	// wanted task of the graph claimed when it was observed. With an empty graph that is

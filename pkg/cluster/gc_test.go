@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-k8s/slipway/pkg/statestore"
 	"github.com/slipway-k8s/slipway/pkg/statestore/mem"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 const yard = "demo.example.com"
@@ -29,6 +30,8 @@ type quietCloud struct {
 	used []string
 	err  error
 }
+
+func (quietCloud) Provide(*terraform.Module) {}
 
 func (quietCloud) Whoami(context.Context) (cloudup.Identity, error) { return cloudup.Identity{}, nil }
 

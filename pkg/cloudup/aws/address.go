@@ -11,6 +11,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // Address is a public address that the cluster owns: what a zone's NAT gateway shows to
@@ -79,4 +80,12 @@ func (s *survey) listAddresses(ctx context.Context) ([]owned[ec2types.Address], 
 func (s *survey) removeAddress(ctx context.Context, l leftover) error {
 	_, err := s.ec2.ReleaseAddress(ctx, &ec2.ReleaseAddressInput{AllocationId: &l.ID})
 	return ifThere(err)
+}
+
+// Export writes the address.
+func (a *Address) Export(_ context.Context, m *terraform.Module) error {
+	b := a.export(m, "aws_eip")
+	b.SetText("domain", string(ec2types.DomainTypeVpc))
+	a.exportTags(b)
+	return nil
 }

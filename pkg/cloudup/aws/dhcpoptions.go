@@ -13,6 +13,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // DHCPOptions give the machines of our own VPC their domain name and name server.
@@ -133,4 +134,21 @@ func (s *survey) listDHCP(ctx context.Context) ([]owned[ec2types.DhcpOptions], e
 func (s *survey) removeDHCP(ctx context.Context, l leftover) error {
 	_, err := s.ec2.DeleteDhcpOptions(ctx, &ec2.DeleteDhcpOptionsInput{DhcpOptionsId: &l.ID})
 	return ifThere(err)
+}
+
+// Export writes the options and that the VPC uses them.
+func (p *DHCPOptions) Export(_ context.Context, m *terraform.Module) error {
+	vpc := p.vpc.CloudID.Value()
+	_, there := p.CloudID.Get()
+	b := p.export(m, "aws_vpc_dhcp_options")
+	b.SetText("domain_name", p.domain)
+	b.Set("domain_name_servers", terraform.Texts(amazonDNS))
+	p.exportTags(b)
+	a := m.Resource("aws_vpc_dhcp_options_association", p.key)
+	a.SetText("vpc_id", vpc)
+	a.Set("dhcp_options_id", b.Ref("id"))
+	if there {
+		a.Import(p.vpc.importID)
+	}
+	return nil
 }

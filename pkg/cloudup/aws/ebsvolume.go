@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-k8s/slipway/pkg/model"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // The tags by which a machine finds the volume of its etcd member.
@@ -220,4 +221,19 @@ func (s *survey) listVolumes(ctx context.Context) ([]owned[ec2types.Volume], err
 func (s *survey) removeVolume(ctx context.Context, l leftover) error {
 	_, err := s.ec2.DeleteVolume(ctx, &ec2.DeleteVolumeInput{VolumeId: &l.ID})
 	return ifThere(err)
+}
+
+// Export writes the volume. Nothing that a plan of Terraform's may think of deletes it.
+func (v *EBSVolume) Export(_ context.Context, m *terraform.Module) error {
+	b, w := v.export(m, "aws_ebs_volume"), v.volume
+	b.SetText("availability_zone", w.Zone)
+	b.SetNumber("size", int64(w.SizeGiB))
+	b.SetText("type", w.Type)
+	b.SetNumber("iops", int64(w.IOPS))
+	b.SetNumber("throughput", int64(w.Throughput))
+	b.Set("encrypted", terraform.Bool(w.Encrypted))
+	b.SetText("kms_key_id", w.Key)
+	v.exportTags(b)
+	b.Block("lifecycle").Set("prevent_destroy", terraform.Bool(true))
+	return nil
 }

@@ -253,7 +253,7 @@ func (r *IAMRole) Apply(ctx context.Context, c tasks.Change) error {
 func (r *IAMRole) create(ctx context.Context) (string, error) {
 	in := &iam.CreateRoleInput{
 		RoleName: &r.name, AssumeRolePolicyDocument: aws.String(r.trust()),
-		Description: aws.String(r.Describe() + " of " + r.s.cluster), Tags: iamTags(r.tags),
+		Description: aws.String(r.description()), Tags: iamTags(r.tags),
 	}
 	if r.boundary != "" {
 		in.PermissionsBoundary = &r.boundary

@@ -11,6 +11,7 @@ import (
 	iamtypes "github.com/aws/aws-sdk-go-v2/service/iam/types"
 
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // InstanceProfile hands a role to machines.
@@ -143,4 +144,23 @@ func (s *survey) removeProfile(ctx context.Context, l leftover) error {
 		}
 	}
 	return s.book.forget(ctx, bookProfile, l.ID)
+}
+
+// Export writes the profile.
+func (p *InstanceProfile) Export(ctx context.Context, m *terraform.Module) error {
+	if m.Deploy {
+		if err := p.s.book.record(ctx, bookProfile, p.name, p.key); err != nil {
+			return err
+		}
+	}
+	_, there := p.CloudID.Get()
+	b := p.export(m, "aws_iam_instance_profile")
+	p.CloudID.Set(b.Mark("name"))
+	b.SetText("name", p.name)
+	b.SetText("role", p.role.CloudID.Value())
+	p.exportTags(b)
+	if there {
+		b.Import(p.name)
+	}
+	return nil
 }

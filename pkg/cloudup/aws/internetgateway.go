@@ -11,6 +11,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // InternetGateway is the way out of public subnets. An existing VPC's own is used and
@@ -149,4 +150,25 @@ func (s *survey) removeGateway(ctx context.Context, l leftover) error {
 	}
 	_, err := s.ec2.DeleteInternetGateway(ctx, &ec2.DeleteInternetGatewayInput{InternetGatewayId: &l.ID})
 	return ifThere(err)
+}
+
+// Export writes the gateway, but for one that an existing VPC has already.
+func (g *InternetGateway) Export(ctx context.Context, m *terraform.Module) error {
+	if g.vpc.shared != "" && !m.Review {
+		other, err := attachedGateway(ctx, g.s.ec2, g.vpc.shared)
+		if err != nil {
+			return err
+		}
+		if other != nil && tagMap(other.Tags)[tagUID] != g.s.uid {
+			g.CloudID.Set(aws.ToString(other.InternetGatewayId))
+			return nil
+		}
+	}
+	b := g.export(m, "aws_internet_gateway")
+	b.SetText("vpc_id", g.vpc.CloudID.Value())
+	g.exportTags(b)
+	if g.vpc.shared != "" && m.Review {
+		b.Note("placeholder: if %s has an internet gateway already, that one is used and this one is not made", g.vpc.shared)
+	}
+	return nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/slipway-k8s/slipway/pkg/cloudup"
 	"github.com/slipway-k8s/slipway/pkg/model"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // tagKeyDigest holds the digest of the key that we imported.
@@ -178,4 +179,21 @@ func (s *survey) removeKey(ctx context.Context, l leftover) error {
 	k, _ := l.Value.(ec2types.KeyPairInfo)
 	_, err := s.ec2.DeleteKeyPair(ctx, &ec2.DeleteKeyPairInput{KeyName: k.KeyName})
 	return ifThere(err)
+}
+
+// Export writes the key pair, but for an existing one.
+func (k *KeyPair) Export(_ context.Context, m *terraform.Module) error {
+	if k.shared {
+		return nil
+	}
+	_, there := k.CloudID.Get()
+	b := k.export(m, "aws_key_pair")
+	k.CloudID.Set(b.Mark("key_name"))
+	b.SetText("key_name", k.name)
+	b.SetText("public_key", k.line)
+	k.exportTags(b)
+	if there {
+		b.Import(k.name)
+	}
+	return nil
 }

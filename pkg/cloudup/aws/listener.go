@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-k8s/slipway/pkg/model"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // Listener is one open port of a load balancer.
@@ -121,4 +122,17 @@ func (l *Listener) create(ctx context.Context) (string, error) {
 func (s *survey) removeListener(ctx context.Context, l leftover) error {
 	_, err := s.elb.DeleteListener(ctx, &elb.DeleteListenerInput{ListenerArn: &l.ID})
 	return ifThere(err)
+}
+
+// Export writes the listener.
+func (l *Listener) Export(_ context.Context, m *terraform.Module) error {
+	b := l.export(m, "aws_lb_listener")
+	b.SetText("load_balancer_arn", l.balancer.CloudID.Value())
+	b.SetText("protocol", string(elbtypes.ProtocolEnumTcp))
+	b.SetNumber("port", int64(l.listen.Port))
+	l.exportTags(b)
+	a := b.Block("default_action")
+	a.SetText("type", string(elbtypes.ActionTypeEnumForward))
+	a.SetText("target_group_arn", l.target.CloudID.Value())
+	return nil
 }

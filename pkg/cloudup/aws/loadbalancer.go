@@ -19,6 +19,7 @@ import (
 
 	"github.com/slipway-k8s/slipway/pkg/model"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 const attrCrossZone = "load_balancing.cross_zone.enabled"
@@ -311,4 +312,59 @@ func (s *survey) readBalancer(ctx context.Context, arn string) (elbtypes.LoadBal
 func (s *survey) removeBalancer(ctx context.Context, l leftover) error {
 	_, err := s.elb.DeleteLoadBalancer(ctx, &elb.DeleteLoadBalancerInput{LoadBalancerArn: &l.ID})
 	return ifThere(err)
+}
+
+// Export writes the load balancer.
+func (b *LoadBalancer) Export(ctx context.Context, m *terraform.Module) error {
+	if err := b.exportReach(ctx, m); err != nil {
+		return err
+	}
+	r := b.export(m, "aws_lb")
+	b.CloudID.Set(r.Mark("arn"))
+	b.DNSName.Set(r.Mark("dns_name"))
+	b.Zone.Set(r.Mark("zone_id"))
+	r.SetText("name", b.name)
+	r.SetText("load_balancer_type", string(elbtypes.LoadBalancerTypeEnumNetwork))
+	r.Set("internal", terraform.Bool(!b.endpoint.Public))
+	r.SetText("ip_address_type", string(elbtypes.IpAddressTypeIpv4))
+	r.Set("subnets", terraform.Texts(listOf(placedIDs(b.subnets))...))
+	r.Set("security_groups", terraform.Texts(listOf(groupIDs(b.groups, b.given))...))
+	r.Set("enable_cross_zone_load_balancing", terraform.Bool(b.endpoint.CrossZone))
+	b.exportTags(r)
+	exportAfterGateway(r, b.deps)
+	m.Output(terraform.Label(b.key)+"_endpoint", "The name of load balancer "+b.key+".", r.Ref("dns_name"))
+	return nil
+}
+
+// exportReach finds how machines reach a public load balancer before its outputs become
+// marks: at the addresses it has, at those that Terraform will find, or, in a review, at
+// placeholders.
+func (b *LoadBalancer) exportReach(ctx context.Context, m *terraform.Module) error {
+	_, there := b.CloudID.Get()
+	switch {
+	case !b.endpoint.Public:
+		return nil
+	case m.Review:
+		for _, n := range b.endpoint.Subnets {
+			b.addresses = append(b.addresses, "placeholder."+b.key+"."+n+".invalid")
+		}
+		return nil
+	case there:
+		_, err := b.reach(ctx)
+		return err
+	}
+	label := terraform.Label(b.key)
+	d := m.Data("aws_network_interface", b.key)
+	d.SetNumber("count", int64(len(b.subnets)))
+	byName := d.Block("filter")
+	byName.SetText("name", "description")
+	byName.Set("values", terraform.Texts("ELB "+terraform.Mark("aws_lb."+label+".arn_suffix")))
+	bySubnet := d.Block("filter")
+	bySubnet.SetText("name", "subnet-id")
+	bySubnet.Set("values", terraform.Expression("["+terraform.ListExpression(listOf(placedIDs(b.subnets)))+"[count.index]]"))
+	local := m.Local(b.key+"_addresses", terraform.Expression("sort(data."+d.Address()+"[*].private_ip)"))
+	for i := range b.subnets {
+		b.addresses = append(b.addresses, terraform.Mark(fmt.Sprintf("%s[%d]", local, i)))
+	}
+	return nil
 }

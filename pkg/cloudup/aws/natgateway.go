@@ -11,6 +11,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // NATGateway is the way out of a zone's private subnets.
@@ -179,4 +180,14 @@ func (s *survey) removeNAT(ctx context.Context, l leftover) error {
 		}
 	}
 	return tasks.Wait(fmt.Errorf("NAT gateway %s is still being deleted", l.ID))
+}
+
+// Export writes the gateway.
+func (n *NATGateway) Export(_ context.Context, m *terraform.Module) error {
+	b := n.export(m, "aws_nat_gateway")
+	b.SetText("allocation_id", n.allocation().Text)
+	b.SetText("subnet_id", n.subnet.cloudID().Value())
+	n.exportTags(b)
+	exportAfterGateway(b, n.deps)
+	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-k8s/slipway/pkg/model"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // bookRecord is the ledger's kind for a DNS name that is ours: Route 53 tags no records.
@@ -234,4 +235,38 @@ func (s *survey) removeRecord(ctx context.Context, l leftover) error {
 		}
 	}
 	return s.book.forget(ctx, bookRecord, l.ID)
+}
+
+// Export writes the alias of a load balancer. A name that the control planes keep has no
+// content for Terraform to keep.
+func (r *Record) Export(ctx context.Context, m *terraform.Module) error {
+	if m.Deploy {
+		if err := r.s.book.record(ctx, bookRecord, r.entry(), ""); err != nil {
+			return err
+		}
+	}
+	if r.balancer == nil {
+		return nil
+	}
+	b := m.Resource("aws_route53_record", r.key)
+	r.zone.setZone(b)
+	b.SetText("name", r.name)
+	b.SetText("type", string(r53types.RRTypeA))
+	a := b.Block("alias")
+	a.SetText("name", r.balancer.DNSName.Value())
+	a.SetText("zone_id", r.balancer.Zone.Value())
+	a.Set("evaluate_target_health", terraform.Bool(false))
+	if m.Imports && r.s.recordIsThere(r.name) {
+		b.Import(r.zone.CloudID.Value() + "_" + r.name + "_A")
+	}
+	return nil
+}
+
+// recordIsThere reports whether the observation found an address record of a name.
+func (s *survey) recordIsThere(name string) bool {
+	s.recordsMu.Lock()
+	defer s.recordsMu.Unlock()
+	return s.records != nil && slices.ContainsFunc(s.records.sets, func(set r53types.ResourceRecordSet) bool {
+		return bareName(aws.ToString(set.Name)) == name && set.Type == r53types.RRTypeA
+	})
 }

@@ -17,6 +17,8 @@ type resource struct {
 
 	// CloudID is the cloud's own id, such as vpc-0a1b2c.
 	CloudID tasks.Output[string]
+
+	importID string // CloudID before an export made a mark of it
 }
 
 // ID returns the task's ID, aws/<kind>/<key>.

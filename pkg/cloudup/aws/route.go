@@ -12,6 +12,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // allAddresses is the destination of a default route.
@@ -120,4 +121,38 @@ func (r *Route) Apply(ctx context.Context, c tasks.Change) error {
 func prefixOf(id string) string {
 	kind, _, _ := strings.Cut(id, "-")
 	return kind
+}
+
+// Export writes the route.
+func (r *Route) Export(_ context.Context, m *terraform.Module) error {
+	b := m.Resource("aws_route", r.key)
+	b.SetText("route_table_id", r.table.CloudID.Value())
+	b.SetText("destination_cidr_block", r.cidr)
+	argument := "gateway_id"
+	if _, nat := r.via.(*NATGateway); nat {
+		argument = "nat_gateway_id"
+	}
+	switch prefixOf(r.given) {
+	case "nat":
+		argument = "nat_gateway_id"
+	case "tgw":
+		argument = "transit_gateway_id"
+	case "i":
+		// An instance is routed to by its interface, which the machine's own id tells.
+		if m.Review {
+			b.Placeholder("network_interface_id", terraform.Text("eni-00000000"), "the first interface of "+r.given)
+			return nil
+		}
+		d := m.Data("aws_instance", r.given)
+		d.SetText("instance_id", r.given)
+		b.Set("network_interface_id", terraform.Expression("data."+d.Address()+".network_interface_id"))
+		argument = ""
+	}
+	if argument != "" {
+		b.SetText(argument, r.target().Text)
+	}
+	if r.table.importID != "" {
+		b.Import(r.table.importID + "_" + r.cidr)
+	}
+	return nil
 }

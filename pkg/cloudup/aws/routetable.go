@@ -13,6 +13,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // tagRoutes lists the destinations that we route, so that only those leave the table
@@ -212,4 +213,24 @@ func (s *survey) associationOf(ctx context.Context, subnet, table string) (strin
 		}
 	}
 	return "", nil
+}
+
+// Export writes the table; its routes are resources of their own, so that those of others
+// stay.
+func (t *RouteTable) Export(_ context.Context, m *terraform.Module) error {
+	b := t.export(m, "aws_route_table")
+	b.SetText("vpc_id", t.vpc.CloudID.Value())
+	t.exportTags(b)
+	return nil
+}
+
+// Export writes the association.
+func (a *Association) Export(_ context.Context, m *terraform.Module) error {
+	b := m.Resource("aws_route_table_association", a.key)
+	b.SetText("subnet_id", a.subnet.CloudID.Value())
+	b.SetText("route_table_id", a.table.CloudID.Value())
+	if a.subnet.importID != "" && a.table.importID != "" {
+		b.Import(a.subnet.importID + "/" + a.table.importID)
+	}
+	return nil
 }

@@ -11,6 +11,7 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // SecurityGroup is the firewall round the machines of a role or round a load balancer.
@@ -31,6 +32,8 @@ func newSecurityGroup(s *survey, vpc *VPC, key, shared string) *SecurityGroup {
 	}
 	return g
 }
+
+func (g *SecurityGroup) description() string { return "Slipway: " + g.key + " of " + g.s.cluster }
 
 // Observe finds the group. Every party may reach out, so the rule that AWS puts into a
 // new group is part of it.
@@ -92,7 +95,7 @@ func (g *SecurityGroup) Apply(ctx context.Context, c tasks.Change) error {
 		out, err := g.s.ec2.CreateSecurityGroup(ctx, &ec2.CreateSecurityGroupInput{
 			VpcId:             aws.String(g.vpc.CloudID.Value()),
 			GroupName:         aws.String(g.tags["Name"]),
-			Description:       aws.String("Slipway: " + g.key + " of " + g.s.cluster),
+			Description:       aws.String(g.description()),
 			TagSpecifications: tagSpec(ec2types.ResourceTypeSecurityGroup, g.tags),
 		})
 		if err != nil {
@@ -141,4 +144,49 @@ func (s *survey) listGroups(ctx context.Context) ([]owned[ec2types.SecurityGroup
 func (s *survey) removeGroup(ctx context.Context, l leftover) error {
 	_, err := s.ec2.DeleteSecurityGroup(ctx, &ec2.DeleteSecurityGroupInput{GroupId: &l.ID})
 	return s.blocked(ctx, ifThere(err), "group-id", l.ID)
+}
+
+// Export writes the group and its way out: Terraform takes away the rule that AWS puts
+// into a new group.
+func (g *SecurityGroup) Export(ctx context.Context, m *terraform.Module) error {
+	if g.shared != "" {
+		g.CloudID.Set(g.shared)
+		return nil
+	}
+	b := g.export(m, "aws_security_group")
+	b.SetText("name", g.tags["Name"])
+	b.SetText("description", g.description())
+	b.SetText("vpc_id", g.vpc.CloudID.Value())
+	g.exportTags(b)
+	m.Output("security_group_"+terraform.Label(g.key)+"_id", "The security group of "+g.key+".", b.Ref("id"))
+	out := m.Resource("aws_vpc_security_group_egress_rule", g.key)
+	out.Set("security_group_id", b.Ref("id"))
+	out.SetText("ip_protocol", "-1")
+	out.SetText("cidr_ipv4", allAddresses)
+	if m.Imports && g.importID != "" {
+		id, err := g.s.egressRule(ctx, g.importID)
+		if err != nil {
+			return err
+		}
+		out.Import(id)
+	}
+	return nil
+}
+
+// egressRule returns the id of the rule that lets everything out of a group, or "".
+func (s *survey) egressRule(ctx context.Context, group string) (string, error) {
+	id := ""
+	err := pages(ctx, ec2.NewDescribeSecurityGroupRulesPaginator(s.ec2, &ec2.DescribeSecurityGroupRulesInput{
+		Filters: []ec2types.Filter{{Name: aws.String("group-id"), Values: []string{group}}},
+	}), func(page *ec2.DescribeSecurityGroupRulesOutput) {
+		for _, r := range page.SecurityGroupRules {
+			if aws.ToBool(r.IsEgress) && aws.ToString(r.IpProtocol) == "-1" && aws.ToString(r.CidrIpv4) == allAddresses {
+				id = aws.ToString(r.SecurityGroupRuleId)
+			}
+		}
+	})
+	if err != nil {
+		return "", fmt.Errorf("read the rules of security group %s: %w", group, err)
+	}
+	return id, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/slipway-k8s/slipway/pkg/model"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // SecurityGroupRule is one incoming rule of one of our groups: one firewall intent. Rules
@@ -270,4 +271,21 @@ func (s *survey) removeRule(ctx context.Context, l leftover) error {
 		GroupId: r.GroupId, SecurityGroupRuleIds: []string{l.ID},
 	})
 	return ifThere(err)
+}
+
+// Export writes the rule.
+func (r *SecurityGroupRule) Export(_ context.Context, m *terraform.Module) error {
+	b, want := r.export(m, "aws_vpc_security_group_ingress_rule"), r.request()
+	b.SetText("security_group_id", r.to.CloudID.Value())
+	b.SetText("description", aws.ToString(want.Description))
+	b.SetText("ip_protocol", aws.ToString(want.IpProtocol))
+	if *want.FromPort != -1 {
+		b.Set("from_port", terraform.Number(int64(*want.FromPort)))
+		b.Set("to_port", terraform.Number(int64(*want.ToPort)))
+	}
+	b.SetText("referenced_security_group_id", aws.ToString(want.ReferencedGroupId))
+	b.SetText("cidr_ipv4", aws.ToString(want.CidrIpv4))
+	b.SetText("cidr_ipv6", aws.ToString(want.CidrIpv6))
+	r.exportTags(b)
+	return nil
 }

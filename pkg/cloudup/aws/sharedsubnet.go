@@ -16,6 +16,7 @@ import (
 	"github.com/slipway-k8s/slipway/pkg/cloudup"
 	"github.com/slipway-k8s/slipway/pkg/model"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // markKind is the ledger's kind for a tag that we put on an object of someone else. The
@@ -219,6 +220,34 @@ func (r *release) Apply(ctx context.Context, c tasks.Change) error {
 	for _, e := range r.entries {
 		if err := r.s.ledger.Forget(ctx, e.Kind, e.ID); err != nil {
 			return fmt.Errorf("strike %s from the ledger: %w", e.ID, err)
+		}
+	}
+	return nil
+}
+
+// Export writes the tags that the subnet lacks, and nothing else of it. Without a look at
+// it, those are all that it should carry.
+func (n *SharedSubnet) Export(ctx context.Context, m *terraform.Module) error {
+	n.CloudID.Set(n.spec.ID)
+	marks := n.marks()
+	there := map[string]string{}
+	if !m.Review {
+		o, err := n.s.shared.find(ctx, n.spec.ID)
+		if err != nil {
+			return err
+		}
+		there = o.Tags
+	}
+	for _, k := range slices.Sorted(maps.Keys(marks)) {
+		if v, has := there[k]; has && v != marks[k] {
+			continue // someone else's
+		}
+		b := m.Resource("aws_ec2_tag", n.key+"-"+k)
+		b.SetText("resource_id", n.spec.ID)
+		b.SetText("key", k)
+		b.SetText("value", marks[k])
+		if _, has := there[k]; has {
+			b.Import(n.spec.ID + "," + k)
 		}
 	}
 	return nil

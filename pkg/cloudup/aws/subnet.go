@@ -12,6 +12,7 @@ import (
 
 	"github.com/slipway-k8s/slipway/pkg/model"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // Subnet is one range of the VPC in one zone that the cluster owns.
@@ -137,4 +138,15 @@ func (s *survey) readSubnets(ctx context.Context, filter []ec2types.Filter, only
 func (s *survey) removeSubnet(ctx context.Context, l leftover) error {
 	_, err := s.ec2.DeleteSubnet(ctx, &ec2.DeleteSubnetInput{SubnetId: &l.ID})
 	return s.blocked(ctx, ifThere(err), "subnet-id", l.ID)
+}
+
+// Export writes the subnet.
+func (n *Subnet) Export(_ context.Context, m *terraform.Module) error {
+	b := n.export(m, "aws_subnet")
+	b.SetText("vpc_id", n.vpc.CloudID.Value())
+	b.SetText("availability_zone", n.spec.Zone)
+	b.SetText("cidr_block", n.spec.Range.String())
+	n.exportTags(b)
+	m.Output("subnet_"+terraform.Label(n.key)+"_id", "The "+n.Describe()+".", b.Ref("id"))
+	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway-k8s/slipway/pkg/model"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // Health checks of all target groups: a machine counts as healthy or not after two.
@@ -178,4 +179,25 @@ func (t *TargetGroup) setDrain(ctx context.Context, arn string) error {
 func (s *survey) removeTarget(ctx context.Context, l leftover) error {
 	_, err := s.elb.DeleteTargetGroup(ctx, &elb.DeleteTargetGroupInput{TargetGroupArn: &l.ID})
 	return ifThere(err)
+}
+
+// Export writes the target group.
+func (t *TargetGroup) Export(_ context.Context, m *terraform.Module) error {
+	b := t.export(m, "aws_lb_target_group")
+	t.CloudID.Set(b.Mark("arn"))
+	b.SetText("name", t.name)
+	b.SetText("vpc_id", t.vpc.CloudID.Value())
+	b.SetText("protocol", string(elbtypes.ProtocolEnumTcp))
+	b.SetNumber("port", int64(t.listen.Target))
+	b.SetText("target_type", string(elbtypes.TargetTypeEnumInstance))
+	b.SetText("deregistration_delay", drainSeconds)
+	t.exportTags(b)
+	protocol, path := t.health()
+	h := b.Block("health_check")
+	h.SetText("protocol", protocol)
+	h.SetText("path", path)
+	h.SetNumber("interval", healthInterval)
+	h.SetNumber("healthy_threshold", healthCount)
+	h.SetNumber("unhealthy_threshold", healthCount)
+	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway-k8s/slipway/pkg/model"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // tagRanges lists the further ranges that we put on the VPC, so that only those leave
@@ -26,6 +27,8 @@ type VPC struct {
 	resource
 	shared string // id of an existing one
 	ranges []netip.Prefix
+
+	associations map[string]string // further ranges that it has -> their association ids
 }
 
 // vpcFacts is what Observe found of the cluster's own VPC.
@@ -85,6 +88,7 @@ func (v *VPC) Observe(ctx context.Context) (tasks.Change, error) {
 		return tasks.Change{}, err
 	}
 	facts := vpcFacts{id: o.ID, further: v.furtherOf(o)}
+	v.associations = facts.further
 	if exists {
 		if facts.hostnames, facts.support, err = v.s.vpcDNS(ctx, o.ID); err != nil {
 			return tasks.Change{}, err
@@ -280,4 +284,27 @@ func (s *survey) vpcDNS(ctx context.Context, id string) (hostnames, support bool
 func (s *survey) removeVPC(ctx context.Context, l leftover) error {
 	_, err := s.ec2.DeleteVpc(ctx, &ec2.DeleteVpcInput{VpcId: &l.ID})
 	return s.blocked(ctx, ifThere(err), "vpc-id", l.ID)
+}
+
+// Export writes nothing of a shared VPC.
+func (v *VPC) Export(_ context.Context, m *terraform.Module) error {
+	if v.shared != "" {
+		v.CloudID.Set(v.shared)
+		v.importID = v.shared
+		m.Output("vpc_id", "The VPC.", terraform.Text(v.shared))
+		return nil
+	}
+	b := v.export(m, "aws_vpc")
+	b.Set("cidr_block", terraform.Text(v.ranges[0].String()))
+	b.Set("enable_dns_hostnames", terraform.Bool(true))
+	b.Set("enable_dns_support", terraform.Bool(true))
+	v.exportTags(b)
+	m.Output("vpc_id", "The VPC.", b.Ref("id"))
+	for _, r := range v.further() {
+		a := m.Resource("aws_vpc_ipv4_cidr_block_association", v.key+"-"+r)
+		a.Set("vpc_id", b.Ref("id"))
+		a.Set("cidr_block", terraform.Text(r))
+		a.Import(v.associations[r])
+	}
+	return nil
 }

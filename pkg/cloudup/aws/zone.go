@@ -14,6 +14,7 @@ import (
 
 	"github.com/slipway-k8s/slipway/pkg/model"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
+	"github.com/slipway-k8s/slipway/pkg/terraform"
 )
 
 // bookAssociation is the ledger's kind for a private zone that we tied to our VPC; the
@@ -29,6 +30,9 @@ type Zone struct {
 
 	// Name is the zone's own name, without the final dot.
 	Name tasks.Output[string]
+
+	tied        bool   // to our VPC, when it was observed
+	placeholder string // what an export's zone id stands for
 }
 
 // zoneFacts is what was read of a zone.
@@ -78,7 +82,7 @@ func (z *Zone) Observe(ctx context.Context) (tasks.Change, error) {
 	if known {
 		z.s.associations[facts.ID+" "+vpc] = true
 	}
-	if known && slices.Contains(facts.VPCs, vpc) {
+	if z.tied = known && slices.Contains(facts.VPCs, vpc); z.tied {
 		return c, nil
 	}
 	c.Action, c.Reason = tasks.Update, "machines see a private zone only in the VPCs that it is tied to"
@@ -229,4 +233,38 @@ func (s *survey) removeAssociation(ctx context.Context, l leftover) error {
 		return err
 	}
 	return s.book.forget(ctx, bookAssociation, l.ID)
+}
+
+// Export writes that a private zone is tied to a VPC of ours; the zone itself is someone
+// else's. Without a look at Route 53 its id is known only where the spec gives it.
+func (z *Zone) Export(_ context.Context, m *terraform.Module) error {
+	if m.Review {
+		z.Name.Set(z.zone.Name)
+		if z.CloudID.Set(z.zone.ID); z.zone.ID == "" {
+			z.placeholder = "the id of the " + publicity(z.zone.Private) + " hosted zone " + z.zone.Name
+			z.CloudID.Set("Z0000000000000")
+		}
+	}
+	if !z.zone.Private {
+		return nil
+	}
+	if !m.Review && !z.s.associations[z.CloudID.Value()+" "+z.vpc.importID] && z.vpc.shared != "" {
+		return nil
+	}
+	b := m.Resource("aws_route53_zone_association", z.key)
+	z.setZone(b)
+	b.SetText("vpc_id", z.vpc.CloudID.Value())
+	if z.vpc.importID != "" && z.tied {
+		b.Import(z.CloudID.Value() + ":" + z.vpc.importID)
+	}
+	return nil
+}
+
+// setZone adds the argument that names the zone.
+func (z *Zone) setZone(b *terraform.Resource) {
+	if z.placeholder != "" {
+		b.Placeholder("zone_id", terraform.Text(z.CloudID.Value()), z.placeholder)
+		return
+	}
+	b.SetText("zone_id", z.CloudID.Value())
 }
