@@ -23,6 +23,7 @@ type createFlags struct {
 	dryRun, yes                  bool
 	output                       string
 	update                       updateFlags
+	seal                         sealFlags
 }
 
 func newCreateCluster(a *app) *cobra.Command {
@@ -79,6 +80,7 @@ func (f *createFlags) bind(cmd *cobra.Command) {
 	f.bindSizes(cmd)
 	fl.StringArrayVar(&f.Sets, "set", nil, "set any field: `PATH=VALUE` (repeatable)")
 	fl.StringArrayVar(&f.Unsets, "unset", nil, "unset any field: `PATH` (repeatable)")
+	f.seal.bind(cmd)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "print the spec and write nothing")
 	fl.StringVarP(&f.output, "output", "o", "yaml", "form of --dry-run: yaml or json")
 	fl.BoolVar(&f.yes, "yes", false, "apply at once")
@@ -103,7 +105,7 @@ func (f *createFlags) bindSizes(cmd *cobra.Command) {
 
 func (f *createFlags) run(cmd *cobra.Command, a *app, args []string) error {
 	ctx := cmd.Context()
-	d, err := a.deps(ctx)
+	d, err := a.keyDeps(ctx, &f.seal)
 	if err != nil {
 		return err
 	}
@@ -116,6 +118,9 @@ func (f *createFlags) run(cmd *cobra.Command, a *app, args []string) error {
 	m, err := api.New(f.CreateOptions)
 	if err != nil {
 		return err
+	}
+	if s := f.seal.spec(); s != nil {
+		m.Cluster.Spec.Sealing = s
 	}
 	created, err := cluster.Create(ctx, d, m, cluster.CreateOptions{DryRun: f.dryRun})
 	if err != nil {

@@ -28,8 +28,8 @@ type sealFlags struct {
 // bind adds the flags of a verb that seals.
 func (f *sealFlags) bind(cmd *cobra.Command) {
 	fl := cmd.Flags()
-	fl.StringVar(&f.sealing, "sealing", "", "seal private keys by age, kms or none (default: as the cluster's others are; else kms with --kms-key; else age)")
-	fl.StringVar(&f.kmsKey, "kms-key", "", "`KEY` of the cloud's key management service: ARN, id or alias")
+	fl.StringVar(&f.sealing, "sealing", "", "seal private keys by kms, age or none (default: as the cluster's others are; else as spec.sealing says; else age)")
+	fl.StringVar(&f.kmsKey, "kms-key", "", "`KEY` of the cloud's key management service: ARN, id or alias (default with kms: a key of the cluster's own)")
 	fl.StringArrayVar(&f.recipients, "recipient", nil, "age `RECIPIENT` that may open them too, such as an escrow key (repeatable)")
 	f.bindOpen(cmd)
 }
@@ -44,8 +44,6 @@ func (f *sealFlags) check() error {
 	switch {
 	case f.sealing != "" && f.sealing != "age" && f.sealing != "kms" && f.sealing != "none":
 		return &usageError{fmt.Errorf("--sealing is %q; it takes age, kms or none", f.sealing)}
-	case f.sealing == "kms" && f.kmsKey == "":
-		return &usageError{errors.New("--sealing kms needs --kms-key")}
 	case f.sealing != "" && f.sealing != "kms" && f.kmsKey != "":
 		return &usageError{fmt.Errorf("--kms-key does not go with --sealing %s", f.sealing)}
 	case f.sealing == "none" && len(f.recipients) > 0:
@@ -69,21 +67,41 @@ func (a *app) keyDeps(ctx context.Context, f *sealFlags) (cluster.Deps, error) {
 func (f *sealFlags) sealingOf(a *app) func(m *api.Manifest) cluster.Sealing {
 	return func(m *api.Manifest) cluster.Sealing {
 		return cluster.Sealing{
-			To:     func(ctx context.Context) ([]pki.Wrapper, error) { return f.to(ctx, a, m) },
+			To: func(ctx context.Context, own cluster.OwnKey) ([]pki.Wrapper, error) {
+				return f.to(ctx, a, m, own)
+			},
 			Chosen: f.sealing != "" || f.kmsKey != "" || len(f.recipients) > 0,
 			Ring:   f.ring(a),
 		}
 	}
 }
 
-// to returns whom the flags name.
-func (f *sealFlags) to(ctx context.Context, a *app, m *api.Manifest) ([]pki.Wrapper, error) {
-	var to []pki.Wrapper
+// spec is what the flags say of a cluster's sealing; nil when they say nothing.
+func (f *sealFlags) spec() *api.Sealing {
 	switch {
-	case f.sealing == "none":
-		return []pki.Wrapper{pki.None()}, nil
 	case f.kmsKey != "":
-		w, err := all.KMSKey(ctx, m, f.kmsKey, a.cloudOptions())
+		return &api.Sealing{Method: api.SealingKMS, KMSKey: f.kmsKey}
+	case f.sealing != "":
+		return &api.Sealing{Method: api.SealingMethod(f.sealing)}
+	}
+	return nil
+}
+
+// to returns whom the flags name, or else the spec.
+func (f *sealFlags) to(ctx context.Context, a *app, m *api.Manifest, own cluster.OwnKey) ([]pki.Wrapper, error) {
+	want := f.spec()
+	if want == nil {
+		want = m.Cluster.Spec.Sealing
+	}
+	if want == nil {
+		want = &api.Sealing{Method: api.SealingAge}
+	}
+	var to []pki.Wrapper
+	switch want.Method {
+	case api.SealingNone:
+		return []pki.Wrapper{pki.None()}, nil
+	case api.SealingKMS:
+		w, err := f.kmsWrapper(ctx, a, m, want.KMSKey, own)
 		if err != nil {
 			return nil, err
 		}
@@ -103,6 +121,18 @@ func (f *sealFlags) to(ctx context.Context, a *app, m *api.Manifest) ([]pki.Wrap
 		to = append(to, w)
 	}
 	return to, nil
+}
+
+// kmsWrapper seals with a key that is given, or with the cluster's own.
+func (f *sealFlags) kmsWrapper(ctx context.Context, a *app, m *api.Manifest, key string, own cluster.OwnKey) (pki.Wrapper, error) {
+	if key != "" {
+		return all.KMSKey(ctx, m, key, a.cloudOptions())
+	}
+	name, err := own(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return f.ring(a)(name), nil
 }
 
 // ring finds the wrapper that a sealed object names.

@@ -62,7 +62,11 @@ for review, without store or credentials, or with --yes one that can be applied.
 			if err != nil {
 				return err
 			}
-			return f.executeTarget(cmd.Context(), a, d, cluster.UpdateOptions{Name: name}, nil, tf)
+			o := cluster.UpdateOptions{Name: name}
+			if s := seal.spec(); s != nil {
+				o.Edit, o.Reason = func(m *api.Manifest) error { m.Cluster.Spec.Sealing = s; return nil }, "update cluster --sealing"
+			}
+			return f.executeTarget(cmd.Context(), a, d, o, nil, tf)
 		},
 	}
 	f.bind(cmd)
@@ -130,7 +134,7 @@ func (f *updateFlags) executeTarget(ctx context.Context, a *app, d cluster.Deps,
 		o.Command = "slipway update cluster " + o.Name + " --target terraform"
 		return tf.export(ctx, a, d, cluster.ExportOptions{UpdateOptions: o, Manifest: m})
 	}
-	if m == nil {
+	if o.Edit == nil {
 		return f.execute(ctx, a, d, o.Name)
 	}
 	f.wanted = true

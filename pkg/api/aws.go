@@ -7,7 +7,8 @@ import "regexp"
 // awsFacts is what Amazon Web Services takes, from its API references; the cloud
 // itself has the last word when a plan is checked.
 var awsFacts = cloudFacts{
-	name: "aws",
+	name:       "aws",
+	keyService: true,
 	// Zones (us-east-1a), local zones (us-west-2-lax-1a), wavelength zones.
 	zone:   regexp.MustCompile(`^([a-z]{2,5}(?:-[a-z]+)+-\d)(?:[a-z]|(?:-[a-z0-9]+)+-\d[a-z]|-wl\d(?:-[a-z]+)+-\d)$`),
 	region: regexp.MustCompile(`^[a-z]{2,5}(?:-[a-z]+)+-\d$`),

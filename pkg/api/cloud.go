@@ -30,6 +30,8 @@ type cloudFacts struct {
 	imageForms string
 	sshTypes   []string
 
+	keyService bool // it keeps keys, and opens what they seal for those whom it knows
+
 	labelKey, labelValue *regexp.Regexp
 	labelKeyLen          int
 	labelValueLen        int
@@ -155,4 +157,10 @@ func (p CloudProvider) Name() string {
 		}
 	}
 	return ""
+}
+
+// HasKeyService reports whether the cloud of a manifest has a key management service.
+func HasKeyService(m *Manifest) bool {
+	f := factsOf(m.Cluster)
+	return f != nil && f.keyService
 }

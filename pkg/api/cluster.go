@@ -30,6 +30,7 @@ type ClusterSpec struct {
 	DNSZone          string   `json:"dnsZone,omitempty"`
 	ClusterDNSDomain string   `json:"clusterDNSDomain,omitempty"` // default cluster.local
 	IAM              *IAM     `json:"iam,omitempty"`
+	Sealing          *Sealing `json:"sealing,omitempty"`
 	Bastion          *Bastion `json:"bastion,omitempty"`
 	// RollingUpdate is the default for every group.
 	RollingUpdate *RollingUpdate `json:"rollingUpdate,omitempty"`
@@ -170,6 +171,27 @@ type EtcdMember struct {
 type IAM struct {
 	PermissionsBoundary    string `json:"permissionsBoundary,omitempty"`
 	AllowContainerRegistry bool   `json:"allowContainerRegistry,omitempty"`
+}
+
+// SealingMethod says with what private keys and secrets are sealed.
+type SealingMethod string
+
+// The methods. With none the store's own encryption is all.
+const (
+	SealingKMS  SealingMethod = "kms"
+	SealingAge  SealingMethod = "age"
+	SealingNone SealingMethod = "none"
+)
+
+// Sealing says how private keys and secrets are sealed in the state store. A change is
+// followed by `slipway reseal`.
+type Sealing struct {
+	// Method is kms, age or none. At creation it is kms where the cloud has a key management
+	// service and the store is an object store, otherwise age.
+	Method SealingMethod `json:"method,omitempty"`
+	// KMSKey is an existing key of the cloud's service: ARN, id or alias, stored as ARN.
+	// Without it, kms uses a key that the cluster owns.
+	KMSKey string `json:"kmsKey,omitempty"`
 }
 
 // Bastion is the way in by SSH for machines without public addresses.

@@ -41,6 +41,7 @@ func Validate(m *Manifest) Faults {
 	v.access("spec.nodePortAccess", v.c.Spec.NodePortAccess)
 	v.dns()
 	v.rights()
+	v.sealing()
 	v.rolling("spec.rollingUpdate", v.c.Spec.RollingUpdate)
 	v.groups()
 	v.keys()

@@ -31,6 +31,17 @@ func (v *validator) identity() {
 	}
 }
 
+func (v *validator) sealing() {
+	s := v.c.Spec.Sealing
+	switch {
+	case s == nil:
+	case s.Method != SealingKMS && s.Method != SealingAge && s.Method != SealingNone:
+		v.fault("spec.sealing.method", string(s.Method), "is one of kms, age, none")
+	case s.Method != SealingKMS && s.KMSKey != "":
+		v.fault("spec.sealing.kmsKey", s.KMSKey, "is for the method kms")
+	}
+}
+
 func (v *validator) version() {
 	text := v.c.Spec.KubernetesVersion
 	if text == "" {

@@ -30,6 +30,10 @@ type Cloud interface {
 	// same name. It reads only; all faults come in one answer.
 	Check(ctx context.Context, m *api.Manifest) (api.Faults, error)
 
+	// SealingKey adds the task of the cluster's own key for what is sealed in the store to
+	// a graph, before Lower; nil where the blueprint wants none.
+	SealingKey(b *model.Blueprint, g *tasks.Graph) (SealingKey, error)
+
 	// Lower adds the tasks of a blueprint to a graph. It does no I/O.
 	Lower(b *model.Blueprint, g *tasks.Graph) error
 
@@ -40,6 +44,13 @@ type Cloud interface {
 	// wanted task of the graph claimed when it was observed. With an empty graph that is
 	// the whole cluster; shared objects lose only the marks we put there.
 	Removals(ctx context.Context, g *tasks.Graph) error
+}
+
+// SealingKey is the task of a key in the cloud's key management service.
+type SealingKey interface {
+	tasks.Task
+	// Key is the name by which sealed objects know the key, such as "aws-kms:<ARN>".
+	Key() *tasks.Output[string]
 }
 
 // ErrNoCredentials is in the chain of every error that comes of having no usable

@@ -40,6 +40,9 @@ func Create(ctx context.Context, d Deps, m *api.Manifest, o CreateOptions) (*Cre
 		return nil, &api.InvalidError{Faults: api.Faults{{Path: "metadata.uid", Value: uid, Message: "is set by creation; remove it"}}}
 	}
 	m.Cluster.Metadata.UID = d.NewUID()
+	if m.Cluster.Spec.Sealing == nil {
+		m.Cluster.Spec.Sealing = d.defaultSealing(m)
+	}
 
 	warnings, err := d.complete(ctx, m, nil, o.DryRun)
 	if err != nil {

@@ -170,7 +170,7 @@ func (d Deps) changeKeys(ctx context.Context, o KeyOptions, change func(context.
 		err = errors.Join(err, d.Store.LogOperation(release, o.Cluster, op), lock.Release(release))
 	}()
 	k := keyring{objects: lock.Store().Objects(o.Cluster), uid: c.Cluster.Metadata.UID}
-	k.seal = &sealTargets{Sealing: d.Sealing(c.Manifest), objects: k.objects, uid: k.uid}
+	k.seal = &sealTargets{Sealing: d.Sealing(c.Manifest), objects: k.objects, uid: k.uid, own: d.ownKey(c.Manifest)}
 	return change(ctx, k)
 }
 

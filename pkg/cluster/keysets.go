@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/slipway-k8s/slipway/pkg/api"
+	"github.com/slipway-k8s/slipway/pkg/cloudup"
 	"github.com/slipway-k8s/slipway/pkg/model"
 	"github.com/slipway-k8s/slipway/pkg/pki"
 	"github.com/slipway-k8s/slipway/pkg/statestore"
@@ -36,19 +38,56 @@ var _ KeyObjects = statestore.ObjectStore{}
 // Keysets are the tasks that keep a cluster's keysets, by name.
 type Keysets map[string]*KeysetTask
 
+// KeysetOptions is what the tasks of keysets work on.
+type KeysetOptions struct {
+	Objects    KeyObjects
+	ClusterUID string
+	Sealing    Sealing
+	Key        cloudup.SealingKey // the cluster's own key in the graph; nil without one
+	Clock      tasks.Clock
+}
+
 // KeysetTasks adds a task for each keyset that every cluster has. They make what is
 // absent and never change what is there.
-func KeysetTasks(g *tasks.Graph, objects KeyObjects, clusterUID string, s Sealing, clock tasks.Clock) (Keysets, error) {
+func KeysetTasks(g *tasks.Graph, o KeysetOptions) (Keysets, error) {
 	out := Keysets{}
-	shared := &sealTargets{Sealing: s, objects: objects, uid: clusterUID}
+	shared := &sealTargets{Sealing: o.Sealing, objects: o.Objects, uid: o.ClusterUID, own: planned(o.Key)}
 	for _, d := range pki.Definitions() {
-		t := &KeysetTask{definition: d, objects: objects, uid: clusterUID, sealing: shared, clock: clock}
+		t := &KeysetTask{definition: d, objects: o.Objects, uid: o.ClusterUID, sealing: shared, clock: o.Clock}
+		if o.Key != nil {
+			t.deps = []tasks.Task{o.Key}
+		}
 		if err := g.Add(t); err != nil {
 			return nil, fmt.Errorf("add keysets: %w", err)
 		}
 		out[d.Name] = t
 	}
 	return out, nil
+}
+
+// wrappers returns whom the keysets that were observed are sealed to, each once.
+func (k Keysets) wrappers() []string {
+	var out []string
+	for _, t := range k {
+		out = append(out, t.wrappers...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// judge holds a plan and the spec against whom the keysets are sealed to.
+func (k Keysets) judge(p *tasks.Plan, m *api.Manifest) error {
+	wrappers := k.wrappers()
+	own := func(ctx context.Context) (string, error) {
+		for _, t := range k {
+			return t.sealing.own(ctx)
+		}
+		return "", pki.ErrNoKey
+	}
+	if said := sealedOtherwise(m.Cluster.Spec.Sealing, wrappers, own); said != "" {
+		p.Warnings = append(p.Warnings, tasks.Warning{Path: "spec.sealing", Text: said})
+	}
+	return refuseKeyLoss(p, wrappers)
 }
 
 // KeysetTask keeps one keyset in the store.
@@ -59,6 +98,8 @@ type KeysetTask struct {
 	TrustHash tasks.Output[string]
 
 	definition pki.Definition
+	deps       []tasks.Task
+	wrappers   []string // whom it is sealed to
 	objects    KeyObjects
 	uid        string
 	sealing    *sealTargets
@@ -71,8 +112,8 @@ func KeysetTaskID(name string) tasks.ID { return tasks.ID("store/keyset/" + name
 // ID names the task after its keyset.
 func (t *KeysetTask) ID() tasks.ID { return KeysetTaskID(t.definition.Name) }
 
-// Deps is empty: keysets need nothing of the cloud.
-func (t *KeysetTask) Deps() []tasks.Task { return nil }
+// Deps returns the key that the keyset is sealed with, where it is the cluster's own.
+func (t *KeysetTask) Deps() []tasks.Task { return t.deps }
 
 // Describe says what the keyset is for.
 func (t *KeysetTask) Describe() string { return t.definition.Use }
@@ -152,6 +193,7 @@ func (t *KeysetTask) take(data []byte) error {
 	if err != nil {
 		return err
 	}
+	t.wrappers = s.Sealing.Wrappers()
 	t.Bundle.Set(s.TrustBundle())
 	t.TrustHash.Set(pki.TrustHash(s.Keyset))
 	return nil

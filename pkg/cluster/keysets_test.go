@@ -43,7 +43,7 @@ func newOperator(t *testing.T) *operator {
 }
 
 func (o *operator) sealing() Sealing {
-	return Sealing{Ring: pki.Ring(o.wrapper), To: func(context.Context) ([]pki.Wrapper, error) {
+	return Sealing{Ring: pki.Ring(o.wrapper), To: func(context.Context, OwnKey) ([]pki.Wrapper, error) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		o.made++
@@ -55,7 +55,7 @@ func (o *operator) sealing() Sealing {
 func runKeysets(t *testing.T, objects KeyObjects, s Sealing, apply bool) (*tasks.Plan, Keysets, error) {
 	t.Helper()
 	g := tasks.NewGraph()
-	keysets, err := KeysetTasks(g, objects, "uid-1", s, tasks.SystemClock{})
+	keysets, err := KeysetTasks(g, KeysetOptions{Objects: objects, ClusterUID: "uid-1", Sealing: s, Clock: tasks.SystemClock{}})
 	if err != nil {
 		t.Fatal(err)
 	}

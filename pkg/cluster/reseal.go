@@ -21,7 +21,7 @@ type Resealed struct {
 func Reseal(ctx context.Context, d Deps, o KeyOptions) (*Resealed, error) {
 	out := &Resealed{}
 	return out, d.changeKeys(ctx, o, func(ctx context.Context, k keyring) error {
-		k.seal.Chosen = true // whom the objects are sealed to now is what changes
+		k.seal.Chosen = true // whom the flags or the spec name, not whom the objects are sealed to
 		to, err := k.seal.options(ctx)
 		if err != nil {
 			return err

@@ -102,7 +102,8 @@ func planCluster(ctx context.Context, d Deps, c *Loaded, o UpdateOptions) (*task
 	if err := model.StoreTasks(blueprint, objects, graph); err != nil {
 		return nil, err
 	}
-	if _, err := KeysetTasks(graph, objects, blueprint.UID, d.Sealing(c.Manifest), d.Clock); err != nil {
+	keysets, err := d.keysetTasks(graph, cloud, blueprint, c, objects)
+	if err != nil {
 		return nil, err
 	}
 	if err := cloud.Lower(blueprint, graph); err != nil {
@@ -115,7 +116,20 @@ func planCluster(ctx context.Context, d Deps, c *Loaded, o UpdateOptions) (*task
 		return nil, err
 	}
 	warn(plan, append(c.Warnings, faults.Warnings()...))
+	if err := keysets.judge(plan, c.Manifest); err != nil {
+		return nil, err
+	}
 	return plan, d.price(ctx, cloud, who.Region, c.Manifest, graph, o)
+}
+
+// keysetTasks adds the keysets, after the key that they are sealed with where that is the
+// cluster's own.
+func (d Deps) keysetTasks(g *tasks.Graph, cloud cloudup.Cloud, b *model.Blueprint, c *Loaded, objects KeyObjects) (Keysets, error) {
+	key, err := cloud.SealingKey(b, g)
+	if err != nil {
+		return nil, err
+	}
+	return KeysetTasks(g, KeysetOptions{Objects: objects, ClusterUID: b.UID, Sealing: d.Sealing(c.Manifest), Key: key, Clock: d.Clock})
 }
 
 // wanted returns the newest revision, edited if that was asked for.

@@ -29,6 +29,9 @@ type Blueprint struct {
 	Pools      []Pool     `json:"pools"`
 	Objects    []Object   `json:"objects,omitempty"` // store objects, content-addressed
 
+	// Sealing is the key that keysets are sealed with, where the cloud keeps it.
+	Sealing *SealingKey `json:"sealing,omitempty"`
+
 	Store string `json:"store"` // URL of the state store, for identities and pointers
 
 	Spec   *api.Cluster         `json:"-"`
@@ -100,6 +103,7 @@ const (
 	GrantCloudControl   Grant = "cloud-control"   // routes, node addresses, services' load balancers
 	GrantVerifyIdentity Grant = "verify-identity" // look up machines that ask for certificates
 	GrantPullImages     Grant = "pull-images"     // the cloud's container registry
+	GrantOpenKeysets    Grant = "open-keysets"    // decrypt with the key that keysets are sealed with
 )
 
 // Identity is what machines of a role are to the cloud.
@@ -115,6 +119,12 @@ type SSHKey struct {
 	Name      string `json:"name"`
 	PublicKey string `json:"publicKey,omitempty"`
 	Existing  string `json:"existing,omitempty"`
+}
+
+// SealingKey is a key of the cloud's key management service. Without Key it is one that
+// the cluster owns.
+type SealingKey struct {
+	Key string `json:"key,omitempty"`
 }
 
 // Volume is a disk that outlives machines: one etcd member's data.

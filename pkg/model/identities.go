@@ -30,6 +30,9 @@ func grants(in input, role api.Role) []Grant {
 			GrantReadStore, GrantReadAssets, GrantWriteBackups, GrantAttachVolumes,
 			GrantDescribe, GrantCloudControl, GrantVerifyIdentity,
 		}
+		if in.spec.Sealing != nil && in.spec.Sealing.Method == api.SealingKMS {
+			out = append(out, GrantOpenKeysets)
+		}
 		if usesZone(in.spec) {
 			out = append(out, GrantWriteRecords)
 		}

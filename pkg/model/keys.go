@@ -2,7 +2,19 @@
 
 package model
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/slipway-k8s/slipway/pkg/api"
+)
+
+// sealing says whether a key of the cloud seals what is private in the store.
+func sealing(in input, b *Blueprint) error {
+	if s := in.spec.Sealing; s != nil && s.Method == api.SealingKMS {
+		b.Sealing = &SealingKey{Key: s.KMSKey}
+	}
+	return nil
+}
 
 // keys takes the SSH keys from the manifest, or the existing one that the spec names:
 // with that, none of ours is made.

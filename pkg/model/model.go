@@ -64,6 +64,7 @@ func steps() []step {
 		{"firewall", firewall},        // who may reach whom, role by role
 		{"identities", identities},    // what machines of a role may do
 		{"keys", keys},                // SSH keys
+		{"sealing", sealing},          // the key of keysets and secrets
 		{"volumes", volumes},          // one disk for each etcd member
 		{"records", records},          // DNS zone and names
 		{"pools", pools},              // instance groups

@@ -21,6 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
@@ -56,6 +57,7 @@ type Cloud struct {
 	iam     *iam.Client
 	route53 *route53.Client
 	sts     *sts.Client
+	kms     *kms.Client
 
 	ledger cloudup.Ledger
 	log    *slog.Logger
@@ -94,6 +96,7 @@ func Open(ctx context.Context, o Options) (*Cloud, error) {
 		iam:     iam.NewFromConfig(cfg),
 		route53: route53.NewFromConfig(cfg),
 		sts:     sts.NewFromConfig(cfg),
+		kms:     kms.NewFromConfig(cfg),
 		ledger:  o.Ledger, log: o.Logger, now: o.Now, who: who,
 	}
 	c.catalogue = newCatalogue(c.ec2)
@@ -115,6 +118,14 @@ func (c *Cloud) Whoami(ctx context.Context) (cloudup.Identity, error) {
 	}, nil
 }
 
+// account is the account that the calls are made in, or zeros while nobody was asked.
+func (c *Cloud) account() string {
+	if parts := strings.Split(c.who.name(), ":"); len(parts) > 4 {
+		return parts[4]
+	}
+	return "000000000000"
+}
+
 // partition is the first part of ARNs: the region's group of regions.
 func (c *Cloud) partition() string {
 	switch {
@@ -127,13 +138,15 @@ func (c *Cloud) partition() string {
 	}
 }
 
-// begin starts a survey for a graph; what its tasks claim is known to Removals.
+// begin starts a survey for a graph, or returns the one that was started for it; what its
+// tasks claim is known to Removals.
 func (c *Cloud) begin(g *tasks.Graph) *survey {
-	s := newSurvey(c, g)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.survey = s
-	return s
+	if c.survey == nil || c.survey.graph != g {
+		c.survey = newSurvey(c, g)
+	}
+	return c.survey
 }
 
 // surveyOf returns the survey of a graph: the one that its lowering made, or a new one
@@ -157,6 +170,13 @@ func (w *caller) set(arn string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.arn = arn
+}
+
+// name is the caller's ARN, "" while it is not known.
+func (w *caller) name() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.arn
 }
 
 func (w *caller) String() string {

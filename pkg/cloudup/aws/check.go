@@ -15,6 +15,7 @@ func (c *Cloud) Resolve(ctx context.Context, m *api.Manifest) error {
 		c.resolveNetwork,  // ranges of an existing VPC, zones and ranges of subnets in it
 		c.resolveMachines, // machine types and images
 		c.resolveZone,     // the hosted zone of the cluster's names
+		c.resolveKey,      // the key that keysets are sealed with
 	} {
 		if err := resolve(ctx, m); err != nil {
 			return err

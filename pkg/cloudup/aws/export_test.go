@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 
+	"github.com/slipway-k8s/slipway/pkg/api"
 	"github.com/slipway-k8s/slipway/pkg/cloudup/aws/awstest"
 	"github.com/slipway-k8s/slipway/pkg/cloudup/cloudtest"
 	"github.com/slipway-k8s/slipway/pkg/cluster"
@@ -165,6 +166,10 @@ func TestExport(t *testing.T) {
 			t.Parallel()
 			r := cloudtest.NewRig(t, awstest.Harness())
 			name := shape.Make(r)
+			r.Change(name, func(m *api.Manifest) error {
+				m.Cluster.Spec.Sealing = nil // a key of the cluster's own is made by an update alone
+				return nil
+			})
 			mark, before := r.Wire.Mark(), r.StoreSnapshot()
 			review := export(r, name, false, terraform.Options{})
 			if calls := r.Wire.Since(mark); len(calls) > 0 {
@@ -201,6 +206,29 @@ func TestExport(t *testing.T) {
 			r.Settled(name)
 		})
 	}
+}
+
+// TestExportOfOwnKey: keysets are sealed before Terraform runs, so it cannot make the key;
+// one that is there is exported.
+func TestExportOfOwnKey(t *testing.T) {
+	t.Parallel()
+	schema := loadSchema(t)
+	r := cloudtest.NewRig(t, awstest.Harness())
+	o := cloudtest.HAPrivate(t, r.Harness, r.World)
+	r.Create(o)
+	checkModule(t, schema, export(r, o.Name, false, terraform.Options{}))
+	_, err := cluster.Export(t.Context(), r.Deps(), cluster.ExportOptions{UpdateOptions: cloudtest.Options(o.Name, true)})
+	if err == nil || !strings.Contains(err.Error(), "--kms-key") {
+		t.Errorf("a key that is not there: %v", err)
+	}
+	r.Apply(o.Name)
+	m := export(r, o.Name, true, terraform.Options{Imports: true})
+	checkModule(t, schema, m)
+	checkImports(t, m)
+	if m.ImportIDs()["aws_kms_key.keysets"] == "" {
+		t.Error("the key is not imported")
+	}
+	r.Settled(o.Name)
 }
 
 // checkImports wants an id for every resource of a running cluster.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/slipway-k8s/slipway/pkg/model"
+	"github.com/slipway-k8s/slipway/pkg/pki"
 )
 
 // policyVersion is the version of the policy language.
@@ -49,6 +50,7 @@ type policyMaker struct {
 	store             string // URL
 	zone              string // hosted zone's id, "" without one
 	records           []string
+	sealing           *model.SealingKey
 }
 
 // policy returns the document of an identity's grants; ok is false when they need none.
@@ -75,6 +77,7 @@ func (m policyMaker) makers() map[model.Grant]func() []statement {
 		model.GrantCloudControl:   m.cloudControl,
 		model.GrantVerifyIdentity: m.verifyIdentity,
 		model.GrantPullImages:     m.pullImages,
+		model.GrantOpenKeysets:    m.openKeysets,
 	}
 }
 
@@ -197,6 +200,19 @@ func (m policyMaker) writeRecords() []statement {
 		allow("ListRecords", []string{"route53:ListResourceRecordSets"}, zone),
 		allow("AwaitRecords", []string{"route53:GetChange"}, "arn:"+m.partition+":route53:::change/*"),
 	}
+}
+
+// openKeysets lets the role decrypt what was sealed for this cluster, whatever else the key
+// seals: with the cluster's own key, known by its tags, or with the one that was given.
+func (m policyMaker) openKeysets() []statement {
+	if m.sealing == nil {
+		return nil
+	}
+	s := allow("OpenKeysets", []string{"kms:Decrypt"}, m.sealing.Key)
+	if m.sealing.Key == "" {
+		s = m.ours(allow("OpenKeysets", []string{"kms:Decrypt"}, m.arn("kms", "key/*")))
+	}
+	return []statement{s.where("kms:EncryptionContext:"+pki.ContextCluster, m.uid)}
 }
 
 func (m policyMaker) pullImages() []statement {

@@ -19,7 +19,8 @@ type iamTable map[string]struct {
 		Resources map[string][]string `json:"resources"` // resource type -> condition keys
 	} `json:"actions"`
 	Resources map[string]struct {
-		ARN string `json:"arn"`
+		ARN  string   `json:"arn"`
+		Keys []string `json:"keys"`
 	} `json:"resources"`
 }
 
@@ -43,12 +44,14 @@ func testMaker() policyMaker {
 	return policyMaker{
 		partition: "aws", region: testRegion, cluster: "demo.example.com", uid: "uid-1",
 		store: "s3://bucket/some/where", zone: "Z123", records: []string{"api.internal.demo.example.com"},
+		sealing: &model.SealingKey{},
 	}
 }
 
 var allGrants = []model.Grant{
 	model.GrantReadStore, model.GrantWriteBackups, model.GrantReadAssets, model.GrantAttachVolumes, model.GrantDescribe,
 	model.GrantWriteRecords, model.GrantCloudControl, model.GrantVerifyIdentity, model.GrantPullImages,
+	model.GrantOpenKeysets,
 }
 
 // Every statement names actions that exist, resources that they take, and condition
@@ -91,7 +94,9 @@ func checkAction(t *testing.T, table iamTable, s statement, action string) {
 		}
 		if slices.ContainsFunc(s.Resource, func(r string) bool { return resourceIs(r, table[service].Resources[kind].ARN) }) {
 			taken = true
-			keys = append(keys, more...)
+			if keys = append(keys, more...); len(more) == 0 {
+				keys = append(keys, table[service].Resources[kind].Keys...)
+			}
 		}
 	}
 	if _, listOnly := known.Resources[""]; len(known.Resources) == 1 && listOnly {
@@ -140,8 +145,8 @@ func resourceIs(pattern, form string) bool {
 }
 
 func sameKey(known, key string) bool {
-	for _, hole := range []string{"${TagKey}", "<key>"} {
-		if before, ok := strings.CutSuffix(known, hole); ok {
+	for _, hole := range []string{"${", "<key>"} {
+		if before, _, ok := strings.Cut(known, hole); ok {
 			return strings.HasPrefix(key, before)
 		}
 	}

@@ -41,6 +41,7 @@ func newIAMRole(l *lowering, id model.Identity, zone *Zone) *IAMRole {
 		name:     s.roleName(id.Role), identity: id, zone: zone,
 		maker: policyMaker{
 			partition: s.partition(), region: s.region, cluster: s.cluster, uid: s.uid, store: l.blueprint.Store,
+			sealing: l.blueprint.Sealing,
 		},
 	}
 	if iam := l.blueprint.Spec.Spec.IAM; iam != nil {

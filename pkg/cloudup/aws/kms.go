@@ -39,6 +39,11 @@ func (k *KMS) Key(ctx context.Context, id string) (arn string, err error) {
 	if err != nil {
 		return "", err
 	}
+	return sealsWith(ctx, client, id)
+}
+
+// sealsWith looks a key up by id, ARN or alias.
+func sealsWith(ctx context.Context, client *kms.Client, id string) (arn string, err error) {
 	out, err := client.DescribeKey(ctx, &kms.DescribeKeyInput{KeyId: &id})
 	if err != nil {
 		return "", fmt.Errorf("look up KMS key %s: %w", id, err)

@@ -27,6 +27,9 @@ type machineKinds struct {
 	roleNames, profileNames *named
 	wantedRoles             map[string]*IAMRole // by name
 
+	sealingKeys *inventory[keyFacts]
+	wantsKey    bool // the graph has the task of a key
+
 	keys          *inventory[ec2types.KeyPairInfo]
 	volumes       *inventory[ec2types.Volume]
 	templates     *inventory[templateFacts]
@@ -50,6 +53,7 @@ func newMachineKinds(s *survey) *machineKinds {
 		book:  &book{ledger: s.ledger},
 		roles: newInventory("role", s.listRoles), profiles: newInventory("instance profile", s.listProfiles),
 		roleNames: newNamed(), profileNames: newNamed(), wantedRoles: map[string]*IAMRole{},
+		sealingKeys:   newInventory("KMS key", s.listSealingKeys),
 		keys:          newInventory("key pair", s.listKeys),
 		volumes:       newInventory("volume", s.listVolumes).preferring(func(v ec2types.Volume) bool { return len(v.Attachments) > 0 }),
 		templates:     newInventory("launch template", s.listTemplates),
@@ -75,6 +79,7 @@ func (s *survey) machineRemovables() []removable {
 		{kind: "instance-profile", list: orphans(s, s.profiles, s.profileNames, bookProfile), remove: s.removeProfile, after: []string{"autoscalinggroup", "launchtemplate"}},
 		{kind: "iam-role", list: orphans(s, s.roles, s.roleNames, bookRole), remove: s.removeRole, after: []string{"instance-profile"}},
 		{kind: "keypair", list: s.keys.leftovers, remove: s.removeKey, after: []string{"launchtemplate"}},
+		{kind: "kms-key", list: s.keyLeftovers, remove: s.removeSealingKey, after: []string{"autoscalinggroup", "iam-role"}, data: true},
 		{kind: "volume", list: s.volumes.leftovers, remove: s.removeVolume, after: []string{"autoscalinggroup"}, data: true},
 	}
 }

@@ -17,7 +17,10 @@ import (
 var (
 	token    = regexp.MustCompile(`[A-Za-z0-9:/._-]+`)
 	invented = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{16,17}|\bZ[A-Z0-9]{15,}\b|ns-\d+\.awsdns-\d+\.[a-z.]+`)
-	address  = regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}\b`)
+	// Every cluster has an authority of its own.
+	certificate = regexp.MustCompile(`(?s)-----BEGIN CERTIFICATE-----.*-----END CERTIFICATE-----`)
+
+	address = regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}\b`)
 )
 
 // rounds is how far an object's neighbours count: from a machine's template over its
@@ -78,7 +81,7 @@ func strip(v any, volatile []string) any {
 				delete(t, k)
 			case k == "UserData" && isText:
 				if plain, err := base64.StdEncoding.DecodeString(text); err == nil {
-					t[k] = address.ReplaceAllString(string(plain), "ADDRESS")
+					t[k] = certificate.ReplaceAllString(address.ReplaceAllString(string(plain), "ADDRESS"), "CERTIFICATE")
 				}
 			default:
 				t[k] = strip(e, volatile)

@@ -53,8 +53,8 @@ func HAPublic(_ testing.TB, h Harness, _ World) api.CreateOptions {
 	}
 }
 
-// HAPrivate is a highly available cluster in private subnets, with a bastion and names
-// in a public zone.
+// HAPrivate is a highly available cluster in private subnets, with a bastion, names in a
+// public zone, and keys sealed in the cloud.
 func HAPrivate(t testing.TB, h Harness, w World) api.CreateOptions {
 	if h.HostedZone == nil {
 		t.Skip("the harness makes no DNS zone")
@@ -64,6 +64,7 @@ func HAPrivate(t testing.TB, h Harness, w World) api.CreateOptions {
 		Name: "ha.example.test", Zones: h.Zones, Topology: api.TopologyPrivate, Bastion: true,
 		DNS: api.DNSPublic, DNSZone: "example.test", AdminAccess: []string{adminRange}, SSHAccess: []string{adminRange},
 		SSHPublicKey: sshKey, CloudLabels: map[string]string{"team": "platform"},
+		Sets: []string{"sealing.method=kms"},
 	}
 }
 

@@ -121,7 +121,7 @@ var operator = sync.OnceValues(func() ([]pki.Wrapper, error) {
 
 func sealing(*api.Manifest) cluster.Sealing {
 	to, err := operator()
-	return cluster.Sealing{Ring: pki.Ring(to...), To: func(context.Context) ([]pki.Wrapper, error) { return to, err }}
+	return cluster.Sealing{Ring: pki.Ring(to...), To: func(context.Context, cluster.OwnKey) ([]pki.Wrapper, error) { return to, err }}
 }
 
 // Create stores a new cluster.

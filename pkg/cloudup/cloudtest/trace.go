@@ -24,10 +24,35 @@ type traced struct {
 	inner *tasks.Graph
 }
 
+// SealingKey passes the key on, signed.
+func (c *traced) SealingKey(b *model.Blueprint, g *tasks.Graph) (cloudup.SealingKey, error) {
+	c.inner = tasks.NewGraph()
+	key, err := c.Cloud.SealingKey(b, c.inner)
+	if err != nil || key == nil {
+		return nil, err
+	}
+	signed := signingKey{signing{key}, key}
+	return signed, g.Add(signed)
+}
+
+// signingKey is a key's task that signs its calls.
+type signingKey struct {
+	signing
+	key cloudup.SealingKey
+}
+
+// Key is the key's own.
+func (k signingKey) Key() *tasks.Output[string] { return k.key.Key() }
+
 // Lower lets the cloud fill a graph of its own and passes its tasks on, signed.
 func (c *traced) Lower(b *model.Blueprint, g *tasks.Graph) error {
-	c.inner = tasks.NewGraph()
+	if c.inner == nil {
+		c.inner = tasks.NewGraph()
+	}
 	for _, t := range g.Wanted() {
+		if c.inner.Task(t.ID()) != nil {
+			continue // the key
+		}
 		if err := c.inner.Add(t); err != nil {
 			return err
 		}
@@ -35,7 +60,10 @@ func (c *traced) Lower(b *model.Blueprint, g *tasks.Graph) error {
 	if err := c.Cloud.Lower(b, c.inner); err != nil {
 		return err
 	}
-	for _, t := range c.inner.Wanted()[len(g.Wanted()):] {
+	for _, t := range c.inner.Wanted() {
+		if g.Task(t.ID()) != nil {
+			continue
+		}
 		if err := g.Add(signing{t}); err != nil {
 			return err
 		}

@@ -26,6 +26,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 
 	"github.com/slipway-k8s/slipway/internal/mototest"
@@ -56,6 +57,7 @@ type clients struct {
 	ELB     *elb.Client
 	IAM     *iam.Client
 	Route53 *route53.Client
+	KMS     *kms.Client
 }
 
 // environment makes the SDK's own search for credentials and endpoints end in the test.
@@ -158,7 +160,7 @@ func newWorld(serve func(*http.Request) (*http.Response, error), clock *cloudtes
 	}
 	w.clients = clients{
 		EC2: ec2.NewFromConfig(cfg), Scaling: autoscaling.NewFromConfig(cfg), ELB: elb.NewFromConfig(cfg),
-		IAM: iam.NewFromConfig(cfg), Route53: route53.NewFromConfig(cfg),
+		IAM: iam.NewFromConfig(cfg), Route53: route53.NewFromConfig(cfg), KMS: kms.NewFromConfig(cfg),
 	}
 	return w
 }
@@ -199,6 +201,9 @@ func (w *World) Call(r *http.Request) (string, bool) {
 	name := r.Method + r.URL.Path
 	if m := actionArg.FindStringSubmatch(bodyOf(r)); m != nil {
 		name = m[1]
+	}
+	if _, target, ok := strings.Cut(r.Header.Get("X-Amz-Target"), "."); ok {
+		name = target
 	}
 	if service == "route53" {
 		for _, c := range zoneCalls {
@@ -242,6 +247,9 @@ func (w *World) Refuse(r *http.Request, why cloudtest.Refusal) *http.Response {
 	case service == "ec2":
 		code, message = "UnauthorizedOperation", "You are not authorized to perform this operation."
 	}
+	if service == "kms" {
+		return refuseJSON(r, code, message)
+	}
 	body := fmt.Sprintf("<ErrorResponse><Error><Type>Sender</Type><Code>%s</Code><Message>%s</Message></Error><RequestId>r</RequestId></ErrorResponse>", code, message)
 	if service == "ec2" {
 		body = fmt.Sprintf("<Response><Errors><Error><Code>%s</Code><Message>%s</Message></Error></Errors><RequestID>r</RequestID></Response>", code, message)
@@ -249,5 +257,19 @@ func (w *World) Refuse(r *http.Request, why cloudtest.Refusal) *http.Response {
 	return &http.Response{
 		StatusCode: status, Status: http.StatusText(status), Request: r, ProtoMajor: 1, ProtoMinor: 1,
 		Header: http.Header{"Content-Type": {"text/xml"}}, Body: io.NopCloser(strings.NewReader(body)),
+	}
+}
+
+// refuseJSON is Refuse for services that speak JSON.
+func refuseJSON(r *http.Request, code, message string) *http.Response {
+	if code == "AccessDenied" {
+		code = "AccessDeniedException"
+	} else {
+		code = "ThrottlingException"
+	}
+	return &http.Response{
+		StatusCode: http.StatusBadRequest, Status: http.StatusText(http.StatusBadRequest), Request: r, ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/x-amz-json-1.1"}},
+		Body:   io.NopCloser(strings.NewReader(fmt.Sprintf(`{"__type":%q,"message":%q}`, code, message))),
 	}
 }

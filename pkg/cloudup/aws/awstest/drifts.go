@@ -14,6 +14,7 @@ import (
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	elbtypes "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2/types"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 	r53types "github.com/aws/aws-sdk-go-v2/service/route53/types"
 
@@ -94,10 +95,39 @@ func (h hand) role() *string {
 	return nil
 }
 
+// key is the cluster's own KMS key.
+func (h hand) key() *string {
+	out, err := h.KMS.ListAliases(h.ctx, &kms.ListAliasesInput{})
+	h.ok(err)
+	for _, a := range out.Aliases {
+		if strings.HasPrefix(*a.AliasName, "alias/slipway/") {
+			return a.TargetKeyId
+		}
+	}
+	h.Fatal("there is no key of the cluster's")
+	return nil
+}
+
 // drifts are changes of each kind of object that the suite's private cluster has.
 var drifts = []cloudtest.Drift{
 	by("vpc attribute", "dnsHostnames", func(h hand) {
 		_, err := h.EC2.ModifyVpcAttribute(h.ctx, &ec2.ModifyVpcAttributeInput{VpcId: h.vpc(), EnableDnsHostnames: &ec2types.AttributeBooleanValue{Value: aws.Bool(false)}})
+		h.ok(err)
+	}),
+	by("key disabled", "state", func(h hand) {
+		_, err := h.KMS.DisableKey(h.ctx, &kms.DisableKeyInput{KeyId: h.key()})
+		h.ok(err)
+	}),
+	by("key to be deleted", "state", func(h hand) {
+		_, err := h.KMS.ScheduleKeyDeletion(h.ctx, &kms.ScheduleKeyDeletionInput{KeyId: h.key()})
+		h.ok(err)
+	}),
+	by("key description", "description", func(h hand) {
+		_, err := h.KMS.UpdateKeyDescription(h.ctx, &kms.UpdateKeyDescriptionInput{KeyId: h.key(), Description: aws.String("mine")})
+		h.ok(err)
+	}),
+	by("key tag", "tags[team]", func(h hand) {
+		_, err := h.KMS.UntagResource(h.ctx, &kms.UntagResourceInput{KeyId: h.key(), TagKeys: []string{"team"}})
 		h.ok(err)
 	}),
 	by("vpc tag", "tags[team]", func(h hand) {

@@ -16,6 +16,8 @@ import (
 	ec2types "github.com/aws/aws-sdk-go-v2/service/ec2/types"
 	elb "github.com/aws/aws-sdk-go-v2/service/elasticloadbalancingv2"
 	"github.com/aws/aws-sdk-go-v2/service/iam"
+	"github.com/aws/aws-sdk-go-v2/service/kms"
+	kmstypes "github.com/aws/aws-sdk-go-v2/service/kms/types"
 	"github.com/aws/aws-sdk-go-v2/service/route53"
 )
 
@@ -24,7 +26,7 @@ import (
 // is there too, and what is gone and only still shown is not.
 func (w *World) Objects(ctx context.Context) (map[string]string, error) {
 	l := &lister{ctx: ctx, w: w, out: map[string]string{}}
-	for _, list := range []func(){l.network, l.rules, l.machines, l.balancing, l.identities, l.zones} {
+	for _, list := range []func(){l.network, l.rules, l.machines, l.balancing, l.identities, l.zones, l.keys} {
 		if list(); l.err != nil {
 			return nil, fmt.Errorf("list the world: %w", l.err)
 		}
@@ -291,6 +293,40 @@ func (l *lister) zones() {
 					l.put("record", fmt.Sprintf("%s/%s/%s", *v.Id, aws.ToString(r.Name), r.Type), []any{v.Id, r})
 				}
 			})
+		}
+	})
+}
+
+// keys lists the keys whose deletion is not pending: those are gone but for the wait.
+func (l *lister) keys() {
+	c := l.w.KMS
+	each(l, kms.NewListAliasesPaginator(c, &kms.ListAliasesInput{}), func(p *kms.ListAliasesOutput) {
+		for _, v := range p.Aliases {
+			if !strings.HasPrefix(aws.ToString(v.AliasName), "alias/aws/") {
+				l.put("key-alias", *v.AliasName, []any{v.AliasName, v.TargetKeyId})
+			}
+		}
+	})
+	each(l, kms.NewListKeysPaginator(c, &kms.ListKeysInput{}), func(p *kms.ListKeysOutput) {
+		for _, v := range p.Keys {
+			key, err := c.DescribeKey(l.ctx, &kms.DescribeKeyInput{KeyId: v.KeyId})
+			if l.failed(err) || key.KeyMetadata.KeyState == kmstypes.KeyStatePendingDeletion {
+				continue
+			}
+			rotation, err := c.GetKeyRotationStatus(l.ctx, &kms.GetKeyRotationStatusInput{KeyId: v.KeyId})
+			if l.failed(err) {
+				return
+			}
+			policy, err := c.GetKeyPolicy(l.ctx, &kms.GetKeyPolicyInput{KeyId: v.KeyId, PolicyName: aws.String("default")})
+			if l.failed(err) {
+				return
+			}
+			tags, err := c.ListResourceTags(l.ctx, &kms.ListResourceTagsInput{KeyId: v.KeyId})
+			if l.failed(err) {
+				return
+			}
+			m := key.KeyMetadata
+			l.put("key", *v.KeyId, []any{m.KeyId, m.KeyState, m.Description, rotation.KeyRotationEnabled, policy.Policy, tags.Tags})
 		}
 	})
 }
