@@ -110,7 +110,7 @@ func (d Deps) ownKey(m *api.Manifest) OwnKey {
 			return "", err
 		}
 		if key == nil {
-			return "", fmt.Errorf("cluster %s: %w: spec.sealing names no key of the cluster's own; set spec.sealing.method to kms first", name, pki.ErrNoKey)
+			return "", fmt.Errorf("cluster %s: %w: spec.sealing names no key of the cluster's own; `slipway update cluster %s --sealing kms --yes` makes one", name, pki.ErrInvalid, name)
 		}
 		if _, err := key.Observe(ctx); err != nil {
 			return "", err
