@@ -118,6 +118,8 @@ func runStories(t *testing.T, dir string, setup func(*testscript.Env) error) {
 			"cutoff": stopCmd,
 			"let":    letCmd,
 			"fault":  faultCmd,
+			"pause":  pauseCmd,
+			"resume": resumeCmd,
 		},
 		Condition: func(cond string) (bool, error) {
 			switch cond {

@@ -41,8 +41,8 @@ type ApplyOptions struct {
 	Reporter Reporter // is told of progress, one call at a time
 	Journal  Journal  // nil: none
 
-	// Guard is called before each batch of tasks that start together. Its error stops
-	// the run as a cancelled context does: a lost lock, for example.
+	// Guard is called before each batch of tasks that start together, and by MayWrite. Its
+	// error stops the run as a cancelled context does: a lost lock, for example.
 	Guard func(ctx context.Context) error
 
 	TaskDeadline time.Duration // of retrying one task; 10 minutes when zero
@@ -121,6 +121,10 @@ func Apply(ctx context.Context, p *Plan, o ApplyOptions) (Summary, error) {
 	p.applied = true
 	o = o.filled()
 	run := &applying{plan: p, opts: o}
+	if o.Guard != nil {
+		run.watch = &watch{guard: o.Guard, clock: o.Clock}
+		ctx = context.WithValue(ctx, watchKey{}, run.watch)
+	}
 	steps := run.steps()
 	begun := o.Clock.Now()
 	o.Reporter.Start(run.total)
@@ -139,7 +143,8 @@ func Apply(ctx context.Context, p *Plan, o ApplyOptions) (Summary, error) {
 type applying struct {
 	plan  *Plan
 	opts  ApplyOptions
-	total int // items with a change to make
+	watch *watch // nil without a guard
+	total int    // items with a change to make
 }
 
 // steps lays out the plan: wanted items, a gate that waits for all of them, removals
@@ -173,8 +178,8 @@ func (a *applying) steps() []*step {
 func (a *applying) action(s *step) Action { return a.plan.work[s.index].change.Action }
 
 func (a *applying) before(ctx context.Context, batch []*step) error {
-	if a.opts.Guard != nil {
-		if err := a.opts.Guard(ctx); err != nil {
+	if a.watch != nil {
+		if err := a.watch.look(ctx); err != nil {
 			return err
 		}
 	}

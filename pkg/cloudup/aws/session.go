@@ -21,6 +21,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/slipway-k8s/slipway/pkg/cloudup"
+	"github.com/slipway-k8s/slipway/pkg/tasks"
 )
 
 // sdkAttempts is small: the engine tries a task again, with its own deadline.
@@ -58,8 +59,21 @@ func session(ctx context.Context, o Options, who *caller) (aws.Config, error) {
 		endpoint = os.Getenv("AWS_ENDPOINT_URL")
 	}
 	pace := &pacer{off: loopback(endpoint)}
-	cfg.APIOptions = append(cfg.APIOptions, pace.add, onceOnly, classifier{who}.add)
+	cfg.APIOptions = append(cfg.APIOptions, guarded, pace.add, onceOnly, classifier{who}.add)
 	return cfg, nil
+}
+
+// guarded asks, right before each call that changes something, whether the run still may:
+// it may have been paused since its last look, while another one took its place.
+func guarded(stack *middleware.Stack) error {
+	return eachAttempt(stack, middleware.FinalizeMiddlewareFunc("slipway.Guard", func(ctx context.Context, in middleware.FinalizeInput, next middleware.FinalizeHandler) (middleware.FinalizeOutput, middleware.Metadata, error) {
+		if !reads(middleware.GetOperationName(ctx)) {
+			if err := tasks.MayWrite(ctx); err != nil {
+				return middleware.FinalizeOutput{}, middleware.Metadata{}, err
+			}
+		}
+		return next.HandleFinalize(ctx, in)
+	}))
 }
 
 // credentials marks the failures of a provider, so that a missing login is told apart
