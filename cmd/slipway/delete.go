@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -17,13 +18,14 @@ func newDelete(a *app) *cobra.Command {
 
 func newDeleteCluster(a *app) *cobra.Command {
 	f := &updateFlags{}
-	var unregister bool
+	var unregister, purge bool
 	cmd := &cobra.Command{
 		Use: "cluster [NAME]", Short: "Delete everything that a cluster owns", Args: maxArgs(1),
 		Long: `Delete every cloud object that the cluster owns, found by ownership and never by name,
 then its objects in the store. Shared networks lose only the marks that Slipway put on
-them. The history of the spec stays in the store. Without --yes only the plan is shown.`,
-		Example:           "  slipway delete cluster demo.example.com\n  slipway delete cluster demo.example.com --yes",
+them. The history of the spec stays in the store until --purge. Without --yes only the
+plan is shown.`,
+		Example:           "  slipway delete cluster demo.example.com\n  slipway delete cluster demo.example.com --yes\n  slipway delete cluster demo.example.com --purge --yes",
 		ValidArgsFunction: a.completeClusters,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -36,28 +38,41 @@ them. The history of the spec stays in the store. Without --yes only the plan is
 				return err
 			}
 			if unregister {
-				return a.unregister(cmd, d, name, f.yes)
+				return a.unregister(cmd, d, name, f)
 			}
+			if purge {
+				if gone, err := cluster.Deleted(ctx, d, name); err != nil || gone {
+					return errors.Join(err, a.purge(ctx, d, name, f.yes))
+				}
+			}
+			var result *cluster.Result
 			err = f.run(ctx, a, name, "delete cluster", func(o cluster.UpdateOptions) (*cluster.Result, error) {
-				return cluster.Delete(ctx, d, o)
+				result, err = cluster.Delete(ctx, d, o)
+				return result, err
 			})
-			if err == nil && f.yes {
-				_, err = fmt.Fprintf(a.Out, "Deleted cluster %s.\n", name)
+			if err != nil || !f.yes {
+				return err
 			}
-			return err
+			if err := a.printDeleted(name, d.Store.URL(), result); err != nil || !purge {
+				return err
+			}
+			return a.purge(ctx, d, name, true)
 		},
 	}
 	f.bind(cmd)
+	cmd.Flags().BoolVar(&purge, "purge", false, "also remove the history, operations and backups of the cluster from the store")
 	cmd.Flags().BoolVar(&unregister, "unregister", false, "only forget the cluster in the store; the cloud is left as it is")
 	return cmd
 }
 
-func (a *app) unregister(cmd *cobra.Command, d cluster.Deps, name string, yes bool) error {
-	if !yes {
+func (a *app) unregister(cmd *cobra.Command, d cluster.Deps, name string, f *updateFlags) error {
+	if !f.yes {
 		_, err := fmt.Fprintf(a.Out, "This forgets cluster %s and its keys, and leaves its cloud objects running. To do it, add --yes.\n", name)
 		return err
 	}
-	if err := cluster.Unregister(cmd.Context(), d, name); err != nil {
+	if err := cluster.Unregister(cmd.Context(), d, cluster.UpdateOptions{
+		Name: name, LockWait: f.lockWait, Command: "slipway delete cluster " + name + " --unregister",
+	}); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.Out, "Forgot cluster %s.\n", name)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/slipway-k8s/slipway/pkg/api"
 	"github.com/slipway-k8s/slipway/pkg/statestore"
@@ -103,25 +104,61 @@ func (d Deps) forget(ctx context.Context, c *Loaded) error {
 	return d.Store.Tombstone(ctx, name, c.Revision.Number, d.meta("delete cluster"))
 }
 
-// Unregister forgets a cluster without touching its cloud.
-func Unregister(ctx context.Context, d Deps, name string) error {
-	c, err := Load(ctx, d, name)
-	if err != nil {
-		return err
-	}
-	return d.forget(ctx, c)
+// Unregister forgets a cluster without touching its cloud. Like every change it waits for
+// a run that is at work, which would otherwise go on for a cluster that is gone.
+func Unregister(ctx context.Context, d Deps, o UpdateOptions) error {
+	return d.holding(ctx, o, func(ctx context.Context, d Deps, _ guard) error {
+		c, err := Load(ctx, d, o.Name)
+		if err != nil {
+			return err
+		}
+		return d.forget(ctx, c)
+	})
 }
 
 // DeleteGroup plans the cluster without one of its instance groups and, with Yes,
-// stores that spec and applies it. A cluster that was never applied has no machines:
-// there only the spec changes, and the result has no plan.
+// stores that spec and applies it. A cluster of which no apply ever began has no
+// machines: there only the spec changes, and the result has no plan.
 func DeleteGroup(ctx context.Context, d Deps, group string, o UpdateOptions) (*Result, error) {
 	o.Edit = func(m *api.Manifest) error { return RemoveGroup(m, group) }
 	o.Reason = "delete instancegroup " + group
-	_, err := d.Store.Applied(ctx, o.Name)
-	if o.Yes && errors.Is(err, statestore.ErrNotFound) {
-		_, err := Change(ctx, d, o.Name, o.Reason, o.Edit)
-		return &Result{}, err
+	if o.Yes {
+		if began, err := d.editUnbegun(ctx, o); err != nil || !began {
+			return &Result{}, err
+		}
 	}
 	return Update(ctx, d, o)
+}
+
+// editUnbegun stores the edit that o asks for, unless an apply of the cluster ever began.
+// It holds the lock, since a first apply that runs just now would make what goes.
+func (d Deps) editUnbegun(ctx context.Context, o UpdateOptions) (began bool, err error) {
+	err = d.holding(ctx, o, func(ctx context.Context, d Deps, _ guard) error {
+		if began, err = d.everBegan(ctx, o.Name); err != nil || began {
+			return err
+		}
+		_, err := Change(ctx, d, o.Name, o.Reason, o.Edit)
+		return err
+	})
+	return began, err
+}
+
+// everBegan reports whether an apply of the cluster ever began: it is applied, or there is
+// the journal of a run on a revision since the creation.
+func (d Deps) everBegan(ctx context.Context, name string) (bool, error) {
+	if _, err := d.Store.Applied(ctx, name); !errors.Is(err, statestore.ErrNotFound) {
+		return err == nil, err
+	}
+	history, err := d.Store.History(ctx, name)
+	if err != nil {
+		return false, err
+	}
+	created := 0
+	for _, r := range history {
+		if r.Tombstone {
+			created = r.Number + 1
+		}
+	}
+	runs, err := d.Store.JournalRuns(ctx, name)
+	return slices.ContainsFunc(runs, func(run string) bool { return revisionOf(run) >= created }), err
 }

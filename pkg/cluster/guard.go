@@ -27,9 +27,23 @@ func (d Deps) locked(ctx context.Context, o UpdateOptions,
 	if !o.Yes {
 		return run(ctx, d, func(context.Context) error { return nil })
 	}
+	err = d.holding(ctx, o, func(ctx context.Context, d Deps, still guard) error {
+		result, err = run(ctx, d, still)
+		return err
+	})
+	return result, err
+}
+
+// holding runs a change while it holds the lock of the cluster that o names. What change
+// needs to know of the cluster it reads itself: waiting for the lock may have taken long.
+func (d Deps) holding(ctx context.Context, o UpdateOptions, change func(ctx context.Context, d Deps, still guard) error) (err error) {
+	// A cluster that is not there is not locked: that would leave its name in the store.
+	if _, err := d.Store.Latest(ctx, o.Name); err != nil {
+		return err
+	}
 	lock, err := d.lock(ctx, o.Name, o.Command, o.LockWait)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() {
 		// An interrupt must not leave the lock behind.
@@ -42,7 +56,7 @@ func (d Deps) locked(ctx context.Context, o UpdateOptions,
 	stop := d.beat(ctx, lock)
 	defer stop()
 	d.Store = lock.Store()
-	return run(ctx, d, lock.Check)
+	return change(ctx, d, lock.Check)
 }
 
 // lockPoll is how often a run that waits for a lock looks again.

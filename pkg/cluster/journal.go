@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -36,6 +37,13 @@ func newJournal(d Deps, cluster string, h tasks.Header) *storeJournal {
 	start := d.now()
 	return &storeJournal{store: d.Store, cluster: cluster, now: d.now, verb: h.Verb,
 		run: fmt.Sprintf("%s-r%d", start.Format("20060102T150405.000000000"), h.Revision)}
+}
+
+// revisionOf returns the revision that a run applied, by the run's name.
+func revisionOf(run string) int {
+	_, digits, _ := strings.Cut(run, "-r")
+	n, _ := strconv.Atoi(digits) // 0 for a name that is none of ours
+	return n
 }
 
 // segment is one object of the journal.

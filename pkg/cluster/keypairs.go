@@ -149,29 +149,27 @@ type keyring struct {
 }
 
 // changeKeys runs a change under the cluster's lock, writing only while the lock is
-// ours, and logs it.
-func (d Deps) changeKeys(ctx context.Context, o KeyOptions, change func(context.Context, keyring) error) (err error) {
-	c, err := Load(ctx, d, o.Cluster)
-	if err != nil {
-		return err
-	}
+// ours, and logs it. The cluster is read under the lock: one that was deleted meanwhile
+// gets no key, which its successor of that name could not use.
+func (d Deps) changeKeys(ctx context.Context, o KeyOptions, change func(context.Context, keyring) error) error {
 	began := d.now()
-	lock, err := d.lock(ctx, o.Cluster, o.Command, o.LockWait)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		release, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
-		defer cancel()
+	lock := UpdateOptions{Name: o.Cluster, Command: o.Command, LockWait: o.LockWait}
+	return d.holding(ctx, lock, func(ctx context.Context, held Deps, _ guard) error {
+		c, err := Load(ctx, held, o.Cluster)
+		if err != nil {
+			return err
+		}
+		k := keyring{objects: held.Store.Objects(o.Cluster), uid: c.Cluster.Metadata.UID}
+		k.seal = &sealTargets{Sealing: d.Sealing(c.Manifest), objects: k.objects, uid: k.uid, own: held.ownKey(c.Manifest)}
+		err = change(ctx, k)
 		op := statestore.Operation{When: began, Who: d.Who, Host: d.Host, Tool: d.Tool, Command: o.Command, Revision: c.Revision.Number, Result: "succeeded"}
 		if err != nil {
 			op.Result, op.Detail = "failed", err.Error()
 		}
-		err = errors.Join(err, d.Store.LogOperation(release, o.Cluster, op), lock.Release(release))
-	}()
-	k := keyring{objects: lock.Store().Objects(o.Cluster), uid: c.Cluster.Metadata.UID}
-	k.seal = &sealTargets{Sealing: d.Sealing(c.Manifest), objects: k.objects, uid: k.uid, own: d.ownKey(c.Manifest)}
-	return change(ctx, k)
+		write, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
+		defer cancel() // a change that lost the lock is logged too, hence by the outer store
+		return errors.Join(err, d.Store.LogOperation(write, o.Cluster, op))
+	})
 }
 
 // createKeyset stores a keyset with its first pair.

@@ -67,20 +67,10 @@ func (s *Store) Latest(ctx context.Context, cluster string) (Revision, error) {
 	if err == nil {
 		missing.Deleted = &rev.Meta
 	}
-	if known, err := s.names(ctx); err == nil { // near names are a kindness, no duty
-		missing.Near = near(cluster, withoutName(known, cluster))
+	if known, err := s.Clusters(ctx); err == nil { // near names are a kindness, no duty
+		missing.Near = near(cluster, known)
 	}
 	return Revision{}, missing
-}
-
-func withoutName(names []string, name string) []string {
-	var out []string
-	for _, n := range names {
-		if n != name {
-			out = append(out, n)
-		}
-	}
-	return out
 }
 
 // LastNumber returns the number of the newest revision, a tombstone included: what a
