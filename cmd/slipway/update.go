@@ -186,7 +186,7 @@ func (f *updateFlags) run(ctx context.Context, a *app, name, verb string, op fun
 		return nil
 	case f.detailed && result.Plan.Pending():
 		return errChanges
-	case result.Plan.Pending() && f.output == "text" && verb != "diff":
+	case (result.Plan.Pending() || verb == "delete cluster") && f.output == "text" && verb != "diff":
 		_, err := fmt.Fprintf(a.Out, "\nNothing was changed. To apply: slipway %s %s --yes%s\n", verb, name, f.lossFlags(result.Plan))
 		return err
 	}

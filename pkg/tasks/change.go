@@ -160,6 +160,7 @@ type Change struct {
 	Action Action
 	Fields []Field
 	Reason string // why, for replace, delete and keep
+	Leaves string // what stays of the object after the change, until when, and whose it is
 	Data   bool   // the object holds data: deleting or replacing it needs a yes by name
 	Exact  string // digest of everything observed of the object, fields that are not ours included
 

@@ -143,7 +143,7 @@ func observeOne(ctx context.Context, t Task, removal bool) (Change, error) {
 
 func newItem(v *vertex, c Change, removal bool) Item {
 	i := Item{
-		ID: v.id, Action: c.Action, Reason: utf8Text(c.Reason), Data: c.Data, Exact: utf8Text(c.Exact), Removal: removal,
+		ID: v.id, Action: c.Action, Reason: utf8Text(c.Reason), Leaves: utf8Text(c.Leaves), Data: c.Data, Exact: utf8Text(c.Exact), Removal: removal,
 	}
 	if d, ok := v.task.(Describer); ok {
 		i.Description = utf8Text(d.Describe())

@@ -47,6 +47,7 @@ type Item struct {
 	Action      Action  `json:"action"`
 	Description string  `json:"description,omitempty"` // one short line for people
 	Reason      string  `json:"reason,omitempty"`      // why, for replace, delete and keep
+	Leaves      string  `json:"leaves,omitempty"`      // what stays after the change, until when, and whose it is
 	Fields      []Field `json:"fields,omitempty"`
 	Deps        []ID    `json:"deps,omitempty"`    // items that come first; for a removal, removals
 	Data        bool    `json:"data,omitempty"`    // the object holds data

@@ -148,7 +148,7 @@ func (d *drawing) group(g group, items []Item) {
 func (d *drawing) item(i Item, color string) {
 	head := fmt.Sprintf("  %c %s", i.Action.Symbol(), escaped(string(i.ID)))
 	var notes []string
-	for _, n := range []string{i.Description, i.Reason} {
+	for _, n := range []string{i.Description, i.Reason, i.Leaves} {
 		if n != "" {
 			notes = append(notes, escaped(n))
 		}

@@ -168,6 +168,7 @@ func (i *inventory[T]) makeOnce(ctx context.Context, key string, create func(ctx
 type leftover struct {
 	Key, ID string
 	Reason  string // why, where it is not just "no longer wanted"
+	Leaves  string // what stays of it
 	Value   any    // as the SDK gave it
 }
 

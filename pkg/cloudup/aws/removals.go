@@ -127,7 +127,7 @@ func (r *Removal) Observe(context.Context) (tasks.Change, error) {
 	return tasks.Change{
 		Action: tasks.Delete,
 		Fields: []tasks.Field{{Path: "id", Old: tasks.V(r.left.ID)}},
-		Reason: r.left.Reason, Data: r.kind.data, Exact: exactly(r.left.Value),
+		Reason: r.left.Reason, Leaves: r.left.Leaves, Data: r.kind.data, Exact: exactly(r.left.Value),
 	}, nil
 }
 

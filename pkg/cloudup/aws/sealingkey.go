@@ -232,7 +232,7 @@ func kmsTags(m map[string]string) []kmstypes.Tag {
 func (s *survey) keyLeftovers(ctx context.Context) ([]leftover, error) {
 	left, err := s.sealingKeys.leftovers(ctx)
 	for i := range left {
-		left[i].Reason = fmt.Sprintf("kept by AWS until %s, %d days from now, and can be got back until then; after that nothing that is sealed with it, old backups included, can be opened",
+		left[i].Leaves = fmt.Sprintf("kept by AWS until %s, %d days from now, and can be got back until then; after that nothing that is sealed with it, old backups included, can be opened",
 			s.now().UTC().Add(keyPendingDays*24*time.Hour).Format("2006-01-02"), keyPendingDays)
 	}
 	return left, err

@@ -193,12 +193,12 @@ func (r *release) Deps() []tasks.Task { return nil }
 
 // Describe says that the subnet stays.
 func (r *release) Describe() string {
-	return "existing subnet " + r.subnet + ": kept, our tags removed"
+	return "existing subnet " + r.subnet
 }
 
 // Observe lists the tags that we put.
 func (r *release) Observe(context.Context) (tasks.Change, error) {
-	c := tasks.Change{Action: tasks.Update, Reason: "shared: kept, only the tags that this cluster put are removed"}
+	c := tasks.Change{Action: tasks.Update, Reason: "only the tags that this cluster put are removed", Leaves: "kept: it is not this cluster's"}
 	for _, e := range r.entries {
 		_, key, _ := strings.Cut(e.ID, " ")
 		c.Fields = append(c.Fields, tasks.Field{Path: "tags[" + key + "]", Old: tasks.V(e.Name)})
