@@ -30,7 +30,7 @@ func (f *sealFlags) bind(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.sealing, "sealing", "", "seal private keys by kms, age or none (default: as the cluster's others are; else as spec.sealing says; else age)")
 	fl.StringVar(&f.kmsKey, "kms-key", "", "`KEY` of the cloud's key management service: ARN, id or alias (default with kms: a key of the cluster's own)")
-	fl.StringArrayVar(&f.recipients, "recipient", nil, "age `RECIPIENT` that may open them too, such as an escrow key (repeatable)")
+	fl.StringArrayVar(&f.recipients, "recipient", nil, "`RECIPIENT` that may open them too, such as an escrow key: age, or a KMS key by its ARN or Google's name (repeatable)")
 	f.bindOpen(cmd)
 }
 
@@ -114,7 +114,10 @@ func (f *sealFlags) to(ctx context.Context, a *app, m *api.Manifest, own cluster
 		to = append(to, own)
 	}
 	for _, recipient := range f.recipients {
-		w, err := pki.AgeRecipient(recipient)
+		w, err := all.Recipient(ctx, recipient, a.cloudOptions())
+		if w == nil && err == nil {
+			w, err = pki.AgeRecipient(recipient)
+		}
 		if err != nil {
 			return nil, err
 		}
