@@ -3,6 +3,7 @@
 package api
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
 	"reflect"
@@ -326,4 +327,29 @@ func FuzzLoad(f *testing.F) {
 			t.Fatalf("written and cannot be read: %v\n%s", err, text)
 		}
 	})
+}
+
+// A file must never lose a document without a word: what is not loaded would be deleted.
+func TestNoDocumentIsLost(t *testing.T) {
+	t.Parallel()
+	text := "apiVersion: v1\nkind: A\nmetadata: {name: a}\n---\napiVersion: v1\nkind: A\nmetadata: {name: b}\n"
+	for _, end := range []string{"\n", "\r\n", "\r", "\u0085", "\u2028", "\u2029", " # said\n", "\t\n"} {
+		m, err := Load([]byte(strings.ReplaceAll(text, "---\n", "---"+end)), "file")
+		if err != nil || len(m.Objects) != 2 {
+			t.Errorf("marker before %q: got %+v, %v", end, m, err)
+		}
+		m, err = Load([]byte(strings.ReplaceAll(text, "\n", end)), "file")
+		if err != nil || len(m.Objects) != 2 {
+			t.Errorf("all lines end with %q: got %+v, %v", end, m, err)
+		}
+	}
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		var wide []byte
+		for _, r := range "\ufeff" + text {
+			wide = order.AppendUint16(wide, uint16(r))
+		}
+		if m, err := Load(wide, "file"); err == nil || !strings.Contains(err.Error(), "UTF-8") {
+			t.Errorf("UTF-16: got %+v, %v", m, err)
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
 )
@@ -33,6 +34,10 @@ func (d document) where() string {
 // other, or one JSON list of objects.
 func parse(data []byte) ([]document, Faults) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if bytes.HasPrefix(data, []byte("\xff\xfe")) || bytes.HasPrefix(data, []byte("\xfe\xff")) {
+		// The parser would take it, but split would not find the other documents.
+		return nil, Faults{{Path: "file", Message: "is text in UTF-16; save it as UTF-8"}}
+	}
 	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') {
 		if docs, faults, ok := parseJSON(trimmed); ok {
 			return docs, faults
@@ -119,11 +124,7 @@ func split(data []byte) []part {
 	var parts []part
 	start, line, startLine := 0, 1, 1
 	for at := 0; at < len(data); line++ {
-		end := bytes.IndexByte(data[at:], '\n')
-		next := len(data)
-		if end >= 0 {
-			next = at + end + 1
-		}
+		next := at + lineLength(data[at:])
 		if marker(data[at:next], "---") && at > start {
 			parts = append(parts, part{text: data[start:at], line: startLine})
 			start, startLine = at, line
@@ -137,11 +138,27 @@ func split(data []byte) []part {
 	return append(parts, part{text: data[start:], line: startLine})
 }
 
-func marker(line []byte, mark string) bool {
-	if !bytes.HasPrefix(line, []byte(mark)) {
-		return false
+// breaks end a line. They must be all that the parser takes for one, a lone CR and three
+// marks of Unicode included: it reads one document, and would leave out what follows a
+// marker that was not found here.
+const breaks = "\r\n\u0085\u2028\u2029"
+
+// lineLength returns the length of the first line with its break.
+func lineLength(data []byte) int {
+	at := bytes.IndexAny(data, breaks)
+	if at < 0 {
+		return len(data)
 	}
-	return len(line) == 3 || strings.IndexByte(" \t\r\n", line[3]) >= 0
+	if bytes.HasPrefix(data[at:], []byte("\r\n")) {
+		return at + 2
+	}
+	_, size := utf8.DecodeRune(data[at:])
+	return at + size
+}
+
+func marker(line []byte, mark string) bool {
+	rest, ok := bytes.CutPrefix(line, []byte(mark))
+	return ok && (len(rest) == 0 || bytes.IndexAny(rest, " \t"+breaks) == 0)
 }
 
 // explain parses the document once more behind empty lines, so that the parser counts
