@@ -248,7 +248,8 @@ func (d Deps) open(ctx context.Context, m *api.Manifest) (cloudup.Cloud, cloudup
 func (d Deps) header(verb string, c *Loaded, who cloudup.Identity) tasks.Header {
 	return tasks.Header{
 		Cluster: c.Cluster.Metadata.Name, UID: c.Cluster.Metadata.UID, Revision: c.Revision.Number,
-		Store: d.Store.URL(), Target: "direct", Tool: d.Tool, Identity: who.String(), Verb: verb, When: d.now(),
+		Store: d.Store.URL(), Target: "direct", Tool: d.Tool,
+		Identity: who.String(), Account: who.Account, Verb: verb, When: d.now(),
 	}
 }
 

@@ -43,6 +43,7 @@ type Header struct {
 	Store    string `json:"store"`
 	Target   string `json:"target"`
 	Identity string `json:"identity"`
+	Account  string `json:"account"`
 	Tool     string `json:"tool"`
 }
 
@@ -103,7 +104,7 @@ func planOf(p *tasks.Plan) *Plan {
 	out := &Plan{
 		Header: Header{
 			Verb: h.Verb, Cluster: h.Cluster, UID: h.UID, Revision: int64(h.Revision),
-			Store: h.Store, Target: h.Target, Identity: h.Identity, Tool: h.Tool,
+			Store: h.Store, Target: h.Target, Identity: h.Identity, Account: h.Account, Tool: h.Tool,
 		},
 		Items: []Item{}, Warnings: []string{}, Counts: map[string]int64{},
 	}

@@ -62,6 +62,7 @@ func (h Header) moved(now Header) []Movement {
 	m.text("spec revision", strconv.Itoa(h.Revision), strconv.Itoa(now.Revision))
 	m.text("store", h.Store, now.Store)
 	m.text("target", h.Target, now.Target)
+	m.text("account", h.Account, now.Account)
 	return m.list
 }
 

@@ -37,6 +37,7 @@ type Header struct {
 	Store    string    `json:"store,omitempty"`
 	Target   string    `json:"target,omitempty"`
 	Identity string    `json:"identity,omitempty"` // who the cloud says we are
+	Account  string    `json:"account,omitempty"`  // the cloud's account, project or team
 	Tool     string    `json:"tool,omitempty"`     // version of the tool that made the plan
 	When     time.Time `json:"when"`               // filled by MakePlan when zero
 }

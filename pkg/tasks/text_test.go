@@ -41,7 +41,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 var header = tasks.Header{
 	Verb: "update cluster", Cluster: "demo.example.com", UID: "0f3c", Revision: 7, Store: "s3://acme-state/clusters",
-	Target: "direct", Identity: "user/ann in 123456789012 (us-east-1)", Tool: "v0.1.0", When: day,
+	Target: "direct", Identity: "user/ann in 123456789012 (us-east-1)", Account: "123456789012", Tool: "v0.1.0", When: day,
 }
 
 // policy is a document too long for one line.
@@ -161,6 +161,7 @@ func TestMovedNamesEachDifference(t *testing.T) {
 	}
 	now := showcasePlan(t)
 	now.Header.Revision, now.Header.Store, now.Header.Identity = 8, "s3://other", "someone else"
+	now.Header.Account = "210987654321"
 	for i := range now.Items {
 		switch item := &now.Items[i]; item.ID {
 		case "aws/vpc/demo.example.com":
