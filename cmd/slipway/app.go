@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -50,7 +51,7 @@ func (a *app) storeURL() string {
 			return url
 		}
 	}
-	return "file://" + filepath.Join(a.stateDir(), "store")
+	return (&url.URL{Scheme: "file", Path: filepath.Join(a.stateDir(), "store")}).String()
 }
 
 // stateDir is where this user's embedded store and simulator live.
@@ -58,7 +59,19 @@ func (a *app) stateDir() string {
 	if dir := a.env("XDG_STATE_HOME"); dir != "" {
 		return filepath.Join(dir, "slipway")
 	}
-	return filepath.Join(a.env("HOME"), ".local", "state", "slipway")
+	return filepath.Join(a.home(), ".local", "state", "slipway")
+}
+
+// home is the user's folder, also for a job that runs without HOME: whatever folder it
+// happens to be in must not give it its config, nor get its keys.
+func (a *app) home() string {
+	if dir := a.env("HOME"); dir != "" {
+		return dir
+	}
+	if u, err := user.Current(); err == nil && filepath.IsAbs(u.HomeDir) {
+		return u.HomeDir
+	}
+	return "/nonexistent" // as accounts without a folder have it
 }
 
 // deps opens the store and wires what the operations need.

@@ -33,7 +33,7 @@ func (a *app) configPath() string {
 	}
 	dir := a.env("XDG_CONFIG_HOME")
 	if dir == "" {
-		dir = filepath.Join(a.env("HOME"), ".config")
+		dir = filepath.Join(a.home(), ".config")
 	}
 	return filepath.Join(dir, "slipway", "config.yaml")
 }

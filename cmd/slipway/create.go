@@ -115,18 +115,30 @@ func (a *app) readManifests(files []string) (*api.Manifest, error) {
 	return api.Load(all, source)
 }
 
+// maxInput bounds a file that is read whole; the plan of a large cluster has a few MiB.
+const maxInput = 32 << 20
+
 // readFile reads a file, or stdin for "-".
 func (a *app) readFile(file string) ([]byte, error) {
 	if file == "-" {
-		data, err := io.ReadAll(a.In)
-		if err != nil {
-			return nil, fmt.Errorf("read stdin: %w", err)
-		}
-		return data, nil
+		return readInput(a.In, "stdin")
 	}
-	data, err := os.ReadFile(file)
+	f, err := os.Open(file)
 	if err != nil {
 		return nil, &usageError{err}
+	}
+	defer f.Close()
+	return readInput(f, file)
+}
+
+// readInput reads to the end, which a device or a pipe may not have.
+func readInput(r io.Reader, name string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxInput+1))
+	if err != nil {
+		return nil, &usageError{fmt.Errorf("read %s: %w", name, err)}
+	}
+	if len(data) > maxInput {
+		return nil, &usageError{fmt.Errorf("read %s: it is larger than %d MiB, which no input of this program is", name, maxInput>>20)}
 	}
 	return data, nil
 }

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -112,7 +111,7 @@ func (f *createFlags) run(cmd *cobra.Command, a *app, args []string) error {
 	if f.Name, err = a.clusterName(ctx, d, args); err != nil {
 		return err
 	}
-	if err := f.options(cmd); err != nil {
+	if err := f.options(cmd, a); err != nil {
 		return err
 	}
 	m, err := api.New(f.CreateOptions)
@@ -146,7 +145,7 @@ func (f *createFlags) apply(ctx context.Context, a *app, d cluster.Deps) error {
 }
 
 // options moves flags whose absence matters into the options.
-func (f *createFlags) options(cmd *cobra.Command) error {
+func (f *createFlags) options(cmd *cobra.Command, a *app) error {
 	changed := cmd.Flags().Changed
 	if changed("control-plane-count") {
 		f.ControlPlaneCount = &f.controlPlaneCount
@@ -165,9 +164,9 @@ func (f *createFlags) options(cmd *cobra.Command) error {
 		return &usageError{fmt.Errorf("--output is %q; it takes yaml or json", f.output)}
 	}
 	if f.sshKeyFile != "" {
-		key, err := os.ReadFile(f.sshKeyFile)
+		key, err := a.readFile(f.sshKeyFile)
 		if err != nil {
-			return &usageError{fmt.Errorf("read the SSH public key: %w", err)}
+			return fmt.Errorf("read the SSH public key: %w", err)
 		}
 		f.SSHPublicKey = strings.TrimSpace(string(key))
 	}

@@ -49,7 +49,7 @@ func (a *app) currentContext() string {
 		path = list[0]
 	}
 	if path == "" {
-		path = filepath.Join(a.env("HOME"), ".kube", "config")
+		path = filepath.Join(a.home(), ".kube", "config")
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -42,6 +42,10 @@ func Open(ctx context.Context, raw string, o Options) (driver.Store, error) {
 		return nil, &driver.Error{Op: "open", Name: u.Scheme + "://" + u.Host, Kind: driver.ErrInvalid,
 			Hint: "the URL holds credentials; give them in the environment or a profile instead"}
 	}
+	if u.Fragment != "" || strings.HasSuffix(raw, "#") {
+		return nil, &driver.Error{Op: "open", Name: "state store " + raw, Kind: driver.ErrInvalid,
+			Hint: "what stands behind # would be left out; write that character as %23, or name another store"}
+	}
 	switch u.Scheme {
 	case "s3":
 		return s3.Open(ctx, u, s3.Options{Logger: o.Logger})

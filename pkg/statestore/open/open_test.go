@@ -51,6 +51,9 @@ func TestOpenRefusals(t *testing.T) {
 		"gs://bucket?zone=a": "known are endpoint and kms_key",
 		"gs://k:hunter2@b/x": "credentials",
 		"file://relative/x":  "file:///absolute/path",
+		"file:///srv/a#1":    "%23",
+		"s3://bucket/a#1":    "%23",
+		"gs://bucket/a#":     "%23",
 	} {
 		_, err := Open(t.Context(), raw, Options{})
 		if !errors.Is(err, driver.ErrInvalid) || !strings.Contains(err.Error(), want) {
