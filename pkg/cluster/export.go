@@ -87,7 +87,7 @@ func (d Deps) exportGraph(ctx context.Context, c *Loaded, o ExportOptions) (clou
 		return nil, nil, err
 	}
 	graph := tasks.NewGraph()
-	if _, err := d.keysetTasks(graph, cloud, blueprint, c, d.Store.Objects(o.Name)); err != nil {
+	if _, err := d.keysetTasks(graph, cloud, blueprint, c, o.Yes); err != nil {
 		return nil, nil, err
 	}
 	if err := cloud.Lower(blueprint, graph); err != nil || o.Module.Review {
@@ -110,7 +110,7 @@ func (d Deps) storeObjects(ctx context.Context, c *Loaded, o ExportOptions, stil
 	if err := model.StoreTasks(blueprint, objects, graph); err != nil {
 		return err
 	}
-	_, err = KeysetTasks(graph, KeysetOptions{Objects: objects, ClusterUID: blueprint.UID, Sealing: d.Sealing(c.Manifest), Clock: d.Clock})
+	_, err = KeysetTasks(graph, KeysetOptions{Objects: objects, ClusterUID: blueprint.UID, Sealing: d.Sealing(c.Manifest), Clock: d.Clock, Whole: true})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/slipway-k8s/slipway/pkg/api"
 	"github.com/slipway-k8s/slipway/pkg/cloudup"
@@ -45,15 +46,20 @@ type KeysetOptions struct {
 	Sealing    Sealing
 	Key        cloudup.SealingKey // the cluster's own key in the graph; nil without one
 	Clock      tasks.Clock
+	// Whole reads every keyset, as before an apply. A plan needs the content of one alone,
+	// whose certificates machines are told; of the others it sees that they are there.
+	Whole bool
 }
 
 // KeysetTasks adds a task for each keyset that every cluster has. They make what is
 // absent and never change what is there.
 func KeysetTasks(g *tasks.Graph, o KeysetOptions) (Keysets, error) {
 	out := Keysets{}
+	there := &keysetListing{objects: o.Objects}
 	shared := &sealTargets{Sealing: o.Sealing, objects: o.Objects, uid: o.ClusterUID, own: planned(o.Key)}
 	for _, d := range pki.Definitions() {
-		t := &KeysetTask{definition: d, objects: o.Objects, uid: o.ClusterUID, sealing: shared, clock: o.Clock}
+		t := &KeysetTask{definition: d, objects: o.Objects, uid: o.ClusterUID, sealing: shared, clock: o.Clock, there: there}
+		t.whole = o.Whole || t.ID() == model.TrustTaskID
 		if o.Key != nil {
 			t.deps = []tasks.Task{o.Key}
 		}
@@ -100,6 +106,8 @@ type KeysetTask struct {
 	definition pki.Definition
 	deps       []tasks.Task
 	wrappers   []string // whom it is sealed to
+	there      *keysetListing
+	whole      bool // its content is read, not only that it is there
 	objects    KeyObjects
 	uid        string
 	sealing    *sealTargets
@@ -128,8 +136,11 @@ func (t *KeysetTask) key() string { return pki.KeysetKey(t.definition.Name) }
 // Observe reads the keyset without opening it: a plan needs no key. One that cannot be
 // read is an error, never an absence.
 func (t *KeysetTask) Observe(ctx context.Context) (tasks.Change, error) {
-	data, err := t.objects.Get(ctx, t.key())
-	if errors.Is(err, statestore.ErrNotFound) {
+	size, found, err := t.there.size(ctx, t.key())
+	if err != nil {
+		return tasks.Change{}, passing(fmt.Errorf("look for keyset %s: %w", t.definition.Name, err))
+	}
+	if !found {
 		t.Bundle.Clear()
 		t.TrustHash.Clear()
 		return tasks.Change{Action: tasks.Create, Fields: []tasks.Field{
@@ -137,14 +148,52 @@ func (t *KeysetTask) Observe(ctx context.Context) (tasks.Change, error) {
 			{Path: "use", New: tasks.V(t.definition.Use)},
 		}}, nil
 	}
+	if !t.whole && size > 0 {
+		return tasks.Change{Action: tasks.None, Exact: fmt.Sprint(size)}, nil
+	}
+	data, err := t.objects.Get(ctx, t.key())
 	if err != nil {
 		return tasks.Change{}, passing(fmt.Errorf("read keyset %s: %w", t.definition.Name, err))
 	}
 	if err := t.take(data); err != nil {
 		return tasks.Change{}, err
 	}
+	return tasks.Change{Action: tasks.None, Exact: t.exact(data)}, nil
+}
+
+// exact is what a saved plan is held against: the same whether or not the content was
+// read.
+func (t *KeysetTask) exact(data []byte) string {
+	if t.ID() != model.TrustTaskID {
+		return fmt.Sprint(len(data))
+	}
 	sum := sha256.Sum256(data)
-	return tasks.Change{Action: tasks.None, Exact: hex.EncodeToString(sum[:])}, nil
+	return hex.EncodeToString(sum[:])
+}
+
+// keysetListing is which keysets are there, found by one listing for all. A failure is
+// not kept, so that a retry lists again.
+type keysetListing struct {
+	objects KeyObjects
+
+	mu    sync.Mutex
+	sizes map[string]int64
+}
+
+func (l *keysetListing) size(ctx context.Context, key string) (size int64, found bool, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sizes == nil {
+		if l.sizes, err = l.objects.List(ctx, "pki/"); err != nil {
+			l.sizes = nil
+			return 0, false, err
+		}
+		if l.sizes == nil {
+			l.sizes = map[string]int64{}
+		}
+	}
+	size, found = l.sizes[key]
+	return size, found, nil
 }
 
 // Apply makes the keyset unless it is there by now: of two runs one creates it, and both

@@ -55,7 +55,7 @@ func (o *operator) sealing() Sealing {
 func runKeysets(t *testing.T, objects KeyObjects, s Sealing, apply bool) (*tasks.Plan, Keysets, error) {
 	t.Helper()
 	g := tasks.NewGraph()
-	keysets, err := KeysetTasks(g, KeysetOptions{Objects: objects, ClusterUID: "uid-1", Sealing: s, Clock: tasks.SystemClock{}})
+	keysets, err := KeysetTasks(g, KeysetOptions{Objects: objects, ClusterUID: "uid-1", Sealing: s, Clock: tasks.SystemClock{}, Whole: apply})
 	if err != nil {
 		t.Fatal(err)
 	}

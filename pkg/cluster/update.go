@@ -102,7 +102,7 @@ func planCluster(ctx context.Context, d Deps, c *Loaded, o UpdateOptions) (*task
 	if err := model.StoreTasks(blueprint, objects, graph); err != nil {
 		return nil, err
 	}
-	keysets, err := d.keysetTasks(graph, cloud, blueprint, c, objects)
+	keysets, err := d.keysetTasks(graph, cloud, blueprint, c, o.Yes)
 	if err != nil {
 		return nil, err
 	}
@@ -124,12 +124,14 @@ func planCluster(ctx context.Context, d Deps, c *Loaded, o UpdateOptions) (*task
 
 // keysetTasks adds the keysets, after the key that they are sealed with where that is the
 // cluster's own.
-func (d Deps) keysetTasks(g *tasks.Graph, cloud cloudup.Cloud, b *model.Blueprint, c *Loaded, objects KeyObjects) (Keysets, error) {
+func (d Deps) keysetTasks(g *tasks.Graph, cloud cloudup.Cloud, b *model.Blueprint, c *Loaded, whole bool) (Keysets, error) {
 	key, err := cloud.SealingKey(b, g)
 	if err != nil {
 		return nil, err
 	}
-	return KeysetTasks(g, KeysetOptions{Objects: objects, ClusterUID: b.UID, Sealing: d.Sealing(c.Manifest), Key: key, Clock: d.Clock})
+	return KeysetTasks(g, KeysetOptions{
+		Objects: d.Store.Objects(b.Name), ClusterUID: b.UID, Sealing: d.Sealing(c.Manifest), Key: key, Clock: d.Clock, Whole: whole,
+	})
 }
 
 // wanted returns the newest revision, edited if that was asked for.
