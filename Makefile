@@ -19,7 +19,7 @@ demo: build ## the main job on the simulated cloud, in a folder of its own
 
 .PHONY: test
 test: venv vet ## all set-up, then all tests; nothing that matters may be skipped
-	SLIPWAY_VENV=$(VENV) SLIPWAY_REQUIRE=moto,shared go test -timeout 30m $(PKGS)
+	SLIPWAY_VENV=$(VENV) SLIPWAY_REQUIRE=moto,shared go test $(FLAGS) -timeout 30m $(PKGS)
 
 .PHONY: race
 race: venv ## the packages with concurrency, under the race detector
