@@ -26,6 +26,9 @@ import (
 // aliases by tag.
 const bookKey = "aws/kms-key"
 
+// keysetsKey is the key's own name among those of its kind.
+const keysetsKey = "keysets"
+
 // keyPendingDays is how long a key that is not wanted any more can still be got back.
 // Backups of the cluster stay in the store, and it opens them.
 const keyPendingDays = 30
@@ -57,8 +60,8 @@ func (c *Cloud) SealingKey(b *model.Blueprint, g *tasks.Graph) (cloudup.SealingK
 	}
 	s := c.begin(g)
 	s.labels = b.Labels
-	k := &SealingKey{resource: resource{s: s, kind: "kms-key", key: "keysets"}, alias: c.keyAlias()}
-	k.tags = s.tagsFor(k.key, "keysets."+s.cluster, map[string]string{tagKeyPolicy: k.settings()})
+	k := &SealingKey{resource: resource{s: s, kind: "kms-key", key: keysetsKey}, alias: c.keyAlias()}
+	k.tags = s.tagsFor(k.key, keysetsKey+"."+s.cluster, map[string]string{tagKeyPolicy: k.settings()})
 	s.wantsKey = true
 	return k, g.Add(k)
 }
@@ -167,7 +170,7 @@ func (k *SealingKey) Apply(ctx context.Context, c tasks.Change) error {
 
 // create makes the key, or takes over one that a run made which died before the alias.
 func (k *SealingKey) create(ctx context.Context) (string, error) {
-	arn, err := k.s.nameless(ctx)
+	arn, err := k.s.nameless(ctx, usable())
 	if err != nil {
 		return "", err
 	}

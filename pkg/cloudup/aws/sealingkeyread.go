@@ -24,8 +24,13 @@ func (s *survey) listSealingKeys(ctx context.Context) ([]owned[keyFacts], error)
 		return nil, err
 	}
 	if o == nil && made && !s.wantsKey {
-		if id, err = s.nameless(ctx); err != nil || id == "" {
+		// A removal stopped between its calls: the key waits for its end already, or has met
+		// it, and only the ledger does not know.
+		if id, err = s.nameless(ctx, append(usable(), kmstypes.KeyStatePendingDeletion)); err != nil {
 			return nil, err
+		}
+		if id == "" {
+			return []owned[keyFacts]{{ID: s.keyAlias(), Key: keysetsKey}}, nil
 		}
 		if o, err = s.readKey(ctx, id); err != nil {
 			return nil, err
@@ -87,10 +92,15 @@ func (s *survey) readKeySettings(ctx context.Context, o *owned[keyFacts]) error 
 	return nil
 }
 
+// usable are the states of a key that a creation may have left.
+func usable() []kmstypes.KeyState {
+	return []kmstypes.KeyState{kmstypes.KeyStateEnabled, kmstypes.KeyStateDisabled, kmstypes.KeyStateCreating}
+}
+
 // nameless finds a key of ours that has no alias, left by a run that died between the two
 // calls: "" when there is none. It looks at every key of the region, so only creations and
 // removals of what the ledger knows ask.
-func (s *survey) nameless(ctx context.Context) (string, error) {
+func (s *survey) nameless(ctx context.Context, states []kmstypes.KeyState) (string, error) {
 	made, err := s.book.has(ctx, bookKey, s.keyAlias())
 	if err != nil || !made {
 		return "", err
@@ -112,14 +122,14 @@ func (s *survey) nameless(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if tags[tagUID] != s.uid || tags[tagKey] != "keysets" {
+		if tags[tagUID] != s.uid || tags[tagKey] != keysetsKey {
 			continue
 		}
 		o, err := s.readKey(ctx, id)
 		if err != nil {
 			return "", err
 		}
-		if o != nil && slices.Contains([]kmstypes.KeyState{kmstypes.KeyStateEnabled, kmstypes.KeyStateDisabled, kmstypes.KeyStateCreating}, o.Value.State) {
+		if o != nil && slices.Contains(states, o.Value.State) {
 			return o.ID, nil
 		}
 	}
