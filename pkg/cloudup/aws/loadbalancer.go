@@ -295,13 +295,14 @@ func (b *LoadBalancer) reach(ctx context.Context) ([]string, error) {
 	return found, nil
 }
 
-// readBalancer reads one load balancer by its ARN.
+// readBalancer reads one load balancer by its ARN. Both callers know that it was made: an
+// answer without it is waited out.
 func (s *survey) readBalancer(ctx context.Context, arn string) (elbtypes.LoadBalancer, error) {
 	out, err := s.elb.DescribeLoadBalancers(ctx, &elb.DescribeLoadBalancersInput{LoadBalancerArns: []string{arn}})
-	if err != nil {
+	if err != nil && !gone(err) {
 		return elbtypes.LoadBalancer{}, fmt.Errorf("read load balancer %s: %w", arn, err)
 	}
-	if len(out.LoadBalancers) == 0 {
+	if err != nil || len(out.LoadBalancers) == 0 {
 		return elbtypes.LoadBalancer{}, tasks.Wait(fmt.Errorf("load balancer %s is not shown yet", arn))
 	}
 	return out.LoadBalancers[0], nil

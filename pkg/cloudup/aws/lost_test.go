@@ -16,6 +16,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
 
+	"github.com/slipway-k8s/slipway/pkg/model"
 	simaws "github.com/slipway-k8s/slipway/pkg/sim/aws"
 	"github.com/slipway-k8s/slipway/pkg/tasks"
 )
@@ -248,8 +249,18 @@ func TestTags(t *testing.T) {
 // TestEventualConsistency: what was made a moment ago is not known everywhere at once.
 func TestEventualConsistency(t *testing.T) {
 	w := simWorld(t)
+	testConsistency(t, w, privatePlan("demo.example.com", "uid-1"))
+}
+
+// A template of nodes tells them where the load balancer is, which is not shown yet.
+func TestEventualConsistencyOfMachines(t *testing.T) {
+	w := simWorld(t)
+	testConsistency(t, w, build(t, testManifest("demo.example.com", "uid-1")))
+}
+
+func testConsistency(t *testing.T, w *world, b *model.Blueprint) {
 	w.sim.Tune(simaws.Tuning{PageSize: 5, ConsistencyDelayMS: simHurry * 300})
-	c, b := w.open("demo.example.com", "uid-1"), privatePlan("demo.example.com", "uid-1")
+	c := w.open("demo.example.com", "uid-1")
 	w.apply(w.plan(c, b))
 	w.sim.Tune(simaws.Tuning{PageSize: 5})
 	if p := w.plan(c, b); p.Pending() {
