@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -52,14 +53,28 @@ func newGetClusters(a *app) *cobra.Command {
 	return cmd
 }
 
+// getClusters prints what it can read; one damaged cluster hides no other.
 func (a *app) getClusters(ctx context.Context, d cluster.Deps, names []string, form string) error {
-	var documents []byte
-	var rows [][]string
+	var loaded []*cluster.Loaded
+	var broken []error
 	for _, name := range names {
 		c, err := cluster.Load(ctx, d, name)
 		if err != nil {
-			return err
+			broken = append(broken, err)
+			continue
 		}
+		loaded = append(loaded, c)
+	}
+	if len(loaded) == 0 && len(broken) > 0 {
+		return errors.Join(broken...)
+	}
+	return errors.Join(append(broken, a.printClusters(d, loaded, form))...)
+}
+
+func (a *app) printClusters(d cluster.Deps, loaded []*cluster.Loaded, form string) error {
+	var documents []byte
+	var rows [][]string
+	for _, c := range loaded {
 		if form != "table" {
 			data, err := api.Marshal(clusterDocument(c.Manifest))
 			if err != nil {
@@ -68,7 +83,7 @@ func (a *app) getClusters(ctx context.Context, d cluster.Deps, names []string, f
 			documents = append(append(documents, data...), "\n---\n"...)
 			continue
 		}
-		rows = append(rows, []string{name, cloudName(c.Cluster), strings.Join(zones(c.Manifest), ","),
+		rows = append(rows, []string{c.Cluster.Metadata.Name, cloudName(c.Cluster), strings.Join(zones(c.Manifest), ","),
 			c.Cluster.Spec.KubernetesVersion, fmt.Sprint(len(c.Groups)), fmt.Sprint(c.Revision.Number)})
 	}
 	if form != "table" {

@@ -23,7 +23,7 @@ type updateFlags struct {
 	output        string
 	allowDataLoss []string
 	workers       int
-	all           bool
+	all, thorough bool
 	planOut, plan string // files
 	lockWait      time.Duration
 	checkFlags
@@ -95,6 +95,7 @@ func (f *updateFlags) bindPlan(cmd *cobra.Command) {
 	fl.StringVar(&f.planOut, "plan-out", "", "also write the plan to `FILE`, for review and --plan")
 	fl.IntVar(&f.workers, "workers", 0, "calls at a time (default 16)")
 	fl.BoolVar(&f.all, "all", false, "also show what is unchanged")
+	fl.BoolVar(&f.thorough, "thorough", false, "read also what a plan takes from marks that were set with it, as diff does")
 }
 
 // executeFile takes the spec from files.
@@ -165,7 +166,7 @@ func (f *updateFlags) run(ctx context.Context, a *app, name, verb string, op fun
 	o := cluster.UpdateOptions{
 		Name: name, Yes: f.yes, AllowDataLoss: f.allowDataLoss, Workers: f.workers, LockWait: f.lockWait,
 		Show: func(p *tasks.Plan) error { return f.present(a, p) }, Reporter: a.reporter(),
-		Command: "slipway " + verb + " " + name,
+		Command: "slipway " + verb + " " + name, Thorough: f.thorough,
 	}
 	var err error
 	if o.Checks, err = f.checks(a); err != nil {

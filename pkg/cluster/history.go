@@ -9,6 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/slipway-k8s/slipway/pkg/api"
+	"github.com/slipway-k8s/slipway/pkg/tasks"
 )
 
 // RevisionText returns one revision's spec as it was stored.
@@ -51,7 +52,7 @@ func Rollback(ctx context.Context, d Deps, name string, to int) (*Changed, error
 }
 
 // Drift compares the cloud with the revision that was last applied, whatever the spec
-// says by now.
+// says by now. It reads also what a plan takes from a mark.
 func Drift(ctx context.Context, d Deps, o UpdateOptions) (*Result, error) {
 	applied, err := d.Store.Applied(ctx, o.Name)
 	if err != nil {
@@ -66,7 +67,7 @@ func Drift(ctx context.Context, d Deps, o UpdateOptions) (*Result, error) {
 		return nil, err
 	}
 	o.Reason = "diff"
-	plan, err := planCluster(ctx, d, &Loaded{Manifest: m, Revision: rev}, o)
+	plan, err := planCluster(tasks.WithThorough(ctx), d, &Loaded{Manifest: m, Revision: rev}, o)
 	if err != nil {
 		return nil, err
 	}

@@ -40,6 +40,9 @@ type UpdateOptions struct {
 	// a new revision before it is applied; without, nothing is written.
 	Edit   func(*api.Manifest) error
 	Reason string // of the new revision, and the plan's verb
+
+	// Thorough reads also what a plan takes from a mark, as Drift does.
+	Thorough bool
 }
 
 // Result is what an operation planned and, with Yes, did.
@@ -52,6 +55,9 @@ type Result struct {
 // and, with Yes, apply. This is the whole of `slipway update cluster`.
 func Update(ctx context.Context, d Deps, o UpdateOptions) (*Result, error) {
 	return d.locked(ctx, o, func(ctx context.Context, d Deps, still guard) (*Result, error) {
+		if o.Thorough {
+			ctx = tasks.WithThorough(ctx)
+		}
 		// The spec, newest revision, with what is derived.
 		c, err := d.wanted(ctx, o)
 		if err != nil {
@@ -102,7 +108,7 @@ func planCluster(ctx context.Context, d Deps, c *Loaded, o UpdateOptions) (*task
 	if err := model.StoreTasks(blueprint, objects, graph); err != nil {
 		return nil, err
 	}
-	keysets, err := d.keysetTasks(graph, cloud, blueprint, c, o.Yes)
+	keysets, err := d.keysetTasks(graph, cloud, blueprint, c, o.Yes || tasks.Thorough(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -100,7 +100,7 @@ func (k *SealingKey) Observe(ctx context.Context) (tasks.Change, error) {
 	d := tasks.NewDiff(exists)
 	d.Field("state", string(o.Value.State), string(kmstypes.KeyStateEnabled))
 	d.Field("description", o.Value.Description, k.description())
-	if exists && o.Tags[tagKeyPolicy] != k.tags[tagKeyPolicy] {
+	if exists && (tasks.Thorough(ctx) || o.Tags[tagKeyPolicy] != k.tags[tagKeyPolicy]) {
 		if err := k.s.readKeySettings(ctx, &o); err != nil {
 			return tasks.Change{}, err
 		}

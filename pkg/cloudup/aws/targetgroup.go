@@ -86,6 +86,13 @@ func (t *TargetGroup) Observe(ctx context.Context) (tasks.Change, error) {
 	d.Field("health.interval", set(exists, aws.ToInt32(have.HealthCheckIntervalSeconds)), healthInterval)
 	d.Field("health.healthy", set(exists, aws.ToInt32(have.HealthyThresholdCount)), healthCount)
 	d.Field("health.unhealthy", set(exists, aws.ToInt32(have.UnhealthyThresholdCount)), healthCount)
+	if exists && tasks.Thorough(ctx) {
+		drain, err := t.s.drainOf(ctx, o.ID)
+		if err != nil {
+			return tasks.Change{}, err
+		}
+		d.Field("drainSeconds", drain, drainSeconds)
+	}
 	diffTags(d, o.Tags, t.tags)
 	return found(&t.resource, t.s.targets, o, exists, d), nil
 }
@@ -99,7 +106,7 @@ func (t *TargetGroup) Apply(ctx context.Context, c tasks.Change) error {
 				return err
 			}
 		}
-		if c.Has("tags[" + tagDrain + "]") {
+		if c.Has("tags["+tagDrain+"]") || c.Has("drainSeconds") {
 			if err := t.setDrain(ctx, o.ID); err != nil {
 				return err
 			}
@@ -163,6 +170,20 @@ func (t *TargetGroup) setHealth(ctx context.Context, arn string) error {
 		return fmt.Errorf("set the health check of target group %s: %w", t.name, err)
 	}
 	return nil
+}
+
+// drainOf reads what the tag only says was set.
+func (s *survey) drainOf(ctx context.Context, arn string) (string, error) {
+	out, err := s.elb.DescribeTargetGroupAttributes(ctx, &elb.DescribeTargetGroupAttributesInput{TargetGroupArn: &arn})
+	if err != nil {
+		return "", fmt.Errorf("read the attributes of target group %s: %w", arn, err)
+	}
+	for _, a := range out.Attributes {
+		if aws.ToString(a.Key) == attrDrain {
+			return aws.ToString(a.Value), nil
+		}
+	}
+	return "", nil
 }
 
 func (t *TargetGroup) setDrain(ctx context.Context, arn string) error {
