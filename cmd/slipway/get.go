@@ -15,6 +15,7 @@ import (
 
 	"github.com/slipway-k8s/slipway/pkg/api"
 	"github.com/slipway-k8s/slipway/pkg/cluster"
+	"github.com/slipway-k8s/slipway/pkg/statestore"
 )
 
 func newGet(a *app) *cobra.Command {
@@ -59,6 +60,9 @@ func (a *app) getClusters(ctx context.Context, d cluster.Deps, names []string, f
 	var broken []error
 	for _, name := range names {
 		c, err := cluster.Load(ctx, d, name)
+		if ctx.Err() != nil || errors.Is(err, statestore.ErrUnavailable) {
+			return err // it is not about this cluster alone
+		}
 		if err != nil {
 			broken = append(broken, err)
 			continue
