@@ -135,7 +135,57 @@ func checkModule(t *testing.T, schema map[string]providerSchema, m *terraform.Mo
 			t.Error(f)
 		}
 	}
+	checkReferences(t, schema, m)
 	checkFormat(t, m)
+}
+
+// checkReferences wants every reference to lead to a resource of the module and to an
+// attribute that its type has, and no circle.
+func checkReferences(t *testing.T, schema map[string]providerSchema, m *terraform.Module) {
+	t.Helper()
+	refs, err := tftest.References(m.Files()[terraform.FileCluster])
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := map[string]bool{}
+	for _, r := range m.Resources() {
+		there[r.Address()] = true
+	}
+	uses := map[string][]string{}
+	for _, r := range refs {
+		to := r.Type + "." + r.Label
+		from := strings.TrimPrefix(r.In, "resource.")
+		if r.Label == "" && slices.Contains([]string{"lifecycle", "desired_capacity"}, r.Type) {
+			continue
+		}
+		if !there[to] {
+			t.Errorf("%s refers to %s, which the module does not have", r.In, to)
+			continue
+		}
+		if _, known := schema[r.Type].Attributes[r.Attribute]; !known && r.Attribute != "" {
+			t.Errorf("%s reads %s.%s, which the provider does not know", r.In, to, r.Attribute)
+		}
+		uses[from] = append(uses[from], to)
+	}
+	state := map[string]int{} // 1: being looked at, 2: done
+	var visit func(address string)
+	visit = func(address string) {
+		state[address] = 1
+		for _, next := range uses[address] {
+			switch state[next] {
+			case 0:
+				visit(next)
+			case 1:
+				t.Errorf("%s and %s wait for each other", address, next)
+			}
+		}
+		state[address] = 2
+	}
+	for address := range uses {
+		if state[address] == 0 {
+			visit(address)
+		}
+	}
 }
 
 // checkFormat holds the files against `terraform fmt`, where it is installed.

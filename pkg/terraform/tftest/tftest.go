@@ -63,3 +63,57 @@ func UserData(src []byte, locals map[string][]string) (map[string]string, error)
 	}
 	return out, nil
 }
+
+// Reference is one use of a resource's attribute in a file.
+type Reference struct {
+	In        string // the block that uses it: resource.aws_subnet.a
+	Type      string // aws_vpc
+	Label     string
+	Attribute string
+}
+
+// References lists all uses of resources in a written file; those of data sources and
+// locals are left out.
+func References(src []byte) ([]Reference, error) {
+	f, diags := hclsyntax.ParseConfig(src, terraform.FileCluster, hcl.InitialPos)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	var out []Reference
+	var walk func(in string, b *hclsyntax.Body)
+	walk = func(in string, b *hclsyntax.Body) {
+		for _, a := range b.Attributes {
+			for _, t := range a.Expr.Variables() {
+				if r, ok := reference(in, t); ok {
+					out = append(out, r)
+				}
+			}
+		}
+		for _, nested := range b.Blocks {
+			walk(in, nested.Body)
+		}
+	}
+	for _, b := range f.Body.(*hclsyntax.Body).Blocks {
+		walk(strings.Join(append([]string{b.Type}, b.Labels...), "."), b.Body)
+	}
+	return out, nil
+}
+
+func reference(in string, t hcl.Traversal) (Reference, bool) {
+	r := Reference{In: in, Type: t.RootName()}
+	if r.Type == "data" || r.Type == "local" || r.Type == "count" {
+		return r, false
+	}
+	for i, step := range t[1:] {
+		name, ok := step.(hcl.TraverseAttr)
+		switch {
+		case !ok:
+			return r, true
+		case i == 0:
+			r.Label = name.Name
+		case i == 1:
+			r.Attribute = name.Name
+		}
+	}
+	return r, true
+}
