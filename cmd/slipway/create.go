@@ -135,7 +135,7 @@ func (a *app) readFile(file string) ([]byte, error) {
 func readInput(r io.Reader, name string) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxInput+1))
 	if err != nil {
-		return nil, &usageError{fmt.Errorf("read %s: %w", name, err)}
+		return nil, &usageError{fmt.Errorf("read the input: %w", err)} // a file's error names it
 	}
 	if len(data) > maxInput {
 		return nil, &usageError{fmt.Errorf("read %s: it is larger than %d MiB, which no input of this program is", name, maxInput>>20)}

@@ -38,11 +38,14 @@ plan is shown.`,
 				return err
 			}
 			if unregister {
-				return a.unregister(cmd, d, name, f)
+				if err := a.unregister(cmd, d, name, f); err != nil || !f.yes || !purge {
+					return err
+				}
+				return a.purge(ctx, d, name, f)
 			}
 			if purge {
 				if gone, err := cluster.Deleted(ctx, d, name); err != nil || gone {
-					return errors.Join(err, a.purge(ctx, d, name, f.yes))
+					return errors.Join(err, a.purge(ctx, d, name, f))
 				}
 			}
 			var result *cluster.Result
@@ -56,7 +59,7 @@ plan is shown.`,
 			if err := a.printDeleted(name, d.Store.URL(), result); err != nil || !purge {
 				return err
 			}
-			return a.purge(ctx, d, name, true)
+			return a.purge(ctx, d, name, f)
 		},
 	}
 	f.bind(cmd)

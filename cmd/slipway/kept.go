@@ -22,12 +22,13 @@ func (a *app) printDeleted(name, store string, r *cluster.Result) error {
 }
 
 // purge removes what a deleted cluster left in the store.
-func (a *app) purge(ctx context.Context, d cluster.Deps, name string, yes bool) error {
-	if !yes {
+func (a *app) purge(ctx context.Context, d cluster.Deps, name string, f *updateFlags) error {
+	if !f.yes {
 		_, err := fmt.Fprintf(a.Out, "Cluster %s is deleted. This removes its history, operations and backups from %s for good. To do it, add --yes.\n", name, d.Store.URL())
 		return err
 	}
-	if err := cluster.Purge(ctx, d, name); err != nil {
+	o := cluster.UpdateOptions{Name: name, LockWait: f.lockWait, Command: "slipway delete cluster " + name + " --purge"}
+	if err := cluster.Purge(ctx, d, o); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(a.Out, "Purged what was left of cluster %s.\n", name)

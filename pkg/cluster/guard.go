@@ -36,11 +36,16 @@ func (d Deps) locked(ctx context.Context, o UpdateOptions,
 
 // holding runs a change while it holds the lock of the cluster that o names. What change
 // needs to know of the cluster it reads itself: waiting for the lock may have taken long.
-func (d Deps) holding(ctx context.Context, o UpdateOptions, change func(ctx context.Context, d Deps, still guard) error) (err error) {
+func (d Deps) holding(ctx context.Context, o UpdateOptions, change func(ctx context.Context, d Deps, still guard) error) error {
 	// A cluster that is not there is not locked: that would leave its name in the store.
 	if _, err := d.Store.Latest(ctx, o.Name); err != nil {
 		return err
 	}
+	return d.underLock(ctx, o, change)
+}
+
+// underLock takes a cluster's lock for a change and releases it.
+func (d Deps) underLock(ctx context.Context, o UpdateOptions, change func(ctx context.Context, d Deps, still guard) error) (err error) {
 	lock, err := d.lock(ctx, o.Name, o.Command, o.LockWait)
 	if err != nil {
 		return err

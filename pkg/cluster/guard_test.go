@@ -118,6 +118,18 @@ func TestWhatForgetsWaitsForARun(t *testing.T) {
 	if err := Unregister(t.Context(), y.d, o); err != nil {
 		t.Error(err)
 	}
+	if l, err = y.d.Store.Lock(t.Context(), yard, statestore.LockInfo{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := Purge(t.Context(), y.d, o); !errors.As(err, new(*statestore.LockedError)) {
+		t.Errorf("purge: got %v", err)
+	}
+	if err := errors.Join(l.Release(t.Context()), Purge(t.Context(), y.d, o)); err != nil {
+		t.Error(err)
+	}
+	if err := Purge(t.Context(), y.d, o); !errors.Is(err, statestore.ErrNotFound) {
+		t.Errorf("nothing left to purge: got %v", err)
+	}
 }
 
 func TestAGroupOfAnApplyThatWasCutOffMayHaveMachines(t *testing.T) {

@@ -10,9 +10,15 @@ import (
 )
 
 // Purge removes what a deleted cluster left in the store: its history, operations and
-// backups. A cluster that is not deleted is refused.
-func Purge(ctx context.Context, d Deps, name string) error {
-	return d.Store.Purge(ctx, name)
+// backups. A cluster that is not deleted is refused. It holds the lock, so that nobody
+// applies a successor of that name whose keys would go as well.
+func Purge(ctx context.Context, d Deps, o UpdateOptions) error {
+	if gone, err := Deleted(ctx, d, o.Name); err != nil {
+		return err
+	} else if !gone {
+		return d.Store.Purge(ctx, o.Name) // says why not
+	}
+	return d.underLock(ctx, o, func(ctx context.Context, d Deps, _ guard) error { return d.Store.Purge(ctx, o.Name) })
 }
 
 // Deleted reports whether a cluster of that name was there and is deleted.
