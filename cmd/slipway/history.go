@@ -154,6 +154,9 @@ the difference between two revisions of the spec.`,
 		Example:           "  slipway diff demo.example.com --detailed-exitcode\n  slipway diff demo.example.com --from 3 --to 5",
 		ValidArgsFunction: a.completeClusters,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if from < 0 || to < 0 {
+				return &usageError{errors.New("--from and --to take the numbers of revisions; `slipway get history` lists them")}
+			}
 			ctx := cmd.Context()
 			d, err := a.deps(ctx)
 			if err != nil {

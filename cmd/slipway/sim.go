@@ -128,6 +128,9 @@ func newSimLog(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "log", Short: "Print the calls that the simulated cloud answered", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if form != "text" && form != "json" {
+				return &usageError{fmt.Errorf("--output is %q; it takes text or json", form)}
+			}
 			s := a.simulator()
 			ready, ok := s.running()
 			if !ok {

@@ -14,7 +14,7 @@ func newUnlock(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "unlock [NAME]", Short: "Remove the lock of a cluster whose holder no longer runs", Args: maxArgs(1),
 		Long: `Remove a cluster's lock. A holder that still runs notices and stops before its next
-batch of calls.`,
+calls; those that it has begun it finishes, so wait for its end before the next apply.`,
 		Example:           "  slipway unlock demo.example.com",
 		ValidArgsFunction: a.completeClusters,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,7 +41,9 @@ batch of calls.`,
 				_, err = fmt.Fprintf(a.Out, "Cluster %s was not locked.\n", name)
 				return err
 			}
-			_, err = fmt.Fprintf(a.Out, "Removed the lock of cluster %s, held by %s.\n", name, was)
+			if _, err = fmt.Fprintf(a.Out, "Removed the lock of cluster %s, held by %s.\n", name, was); err == nil && d.Store.Runs(*was) {
+				_, err = fmt.Fprintf(a.Err, "warning: process %d still runs on this machine. It finishes the calls that it has begun: let it end before you apply, or objects may be made twice.\n", was.PID)
+			}
 			return err
 		},
 	}

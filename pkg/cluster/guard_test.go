@@ -11,6 +11,7 @@ import (
 	"github.com/slipway-k8s/slipway/pkg/statestore"
 	"github.com/slipway-k8s/slipway/pkg/statestore/driver"
 	"github.com/slipway-k8s/slipway/pkg/statestore/mem"
+	"github.com/slipway-k8s/slipway/pkg/tasks"
 )
 
 // keys returns the keys of a memory store, by its name.
@@ -162,4 +163,25 @@ func TestAGroupOfAnApplyThatWasCutOffMayHaveMachines(t *testing.T) {
 	began(false) // the journal is of a cluster that is gone
 	run("3")
 	began(true)
+}
+
+// A machine whose clock is ahead runs once; what runs after it is still the last run.
+func TestJournalsSortByRunsNotByClocks(t *testing.T) {
+	t.Parallel()
+	y := newYard(t)
+	right := y.now
+	for n, at := range []time.Time{right, right.AddDate(3, 0, 0), right, right} {
+		y.now = at
+		j, err := newJournal(t.Context(), y.d, yard, tasks.Header{Revision: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := j.Intent(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		runs, err := y.d.Store.JournalRuns(t.Context(), yard)
+		if err != nil || len(runs) != n+1 || runs[n] != j.run {
+			t.Errorf("run %d is %s, the runs are %q, %v", n, j.run, runs, err)
+		}
+	}
 }

@@ -33,10 +33,25 @@ type storeJournal struct {
 
 var _ tasks.Journal = (*storeJournal)(nil)
 
-func newJournal(d Deps, cluster string, h tasks.Header) *storeJournal {
+// runTime is how a run's name starts: names sort by time.
+const runTime = "20060102T150405.000000000"
+
+// newJournal begins the journal of a run. Its name comes after all others, whatever the
+// clocks of the machines say: the last one is what the next run tells of.
+func newJournal(ctx context.Context, d Deps, cluster string, h tasks.Header) (*storeJournal, error) {
+	runs, err := d.Store.JournalRuns(ctx, cluster)
+	if err != nil {
+		return nil, err
+	}
 	start := d.now()
+	if len(runs) > 0 {
+		began, _, _ := strings.Cut(runs[len(runs)-1], "-r")
+		if last, err := time.Parse(runTime, began); err == nil && !start.After(last) {
+			start = last.Add(time.Nanosecond)
+		}
+	}
 	return &storeJournal{store: d.Store, cluster: cluster, now: d.now, verb: h.Verb,
-		run: fmt.Sprintf("%s-r%d", start.Format("20060102T150405.000000000"), h.Revision)}
+		run: fmt.Sprintf("%s-r%d", start.Format(runTime), h.Revision)}, nil
 }
 
 // revisionOf returns the revision that a run applied, by the run's name.

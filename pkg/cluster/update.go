@@ -217,7 +217,11 @@ func (d Deps) apply(ctx context.Context, c *Loaded, plan *tasks.Plan, o UpdateOp
 
 // run applies a plan, journalled, and logs the operation with its result.
 func (d Deps) run(ctx context.Context, name string, plan *tasks.Plan, o UpdateOptions, still guard) (tasks.Summary, error) {
-	began, journal := d.now(), newJournal(d, name, plan.Header)
+	began := d.now()
+	journal, err := newJournal(ctx, d, name, plan.Header)
+	if err != nil {
+		return tasks.Summary{}, err
+	}
 	summary, err := tasks.Apply(ctx, plan, tasks.ApplyOptions{
 		Workers: o.Workers, Reporter: o.Reporter, Guard: still,
 		Journal: journal, Logger: d.Logger, Clock: d.Clock,

@@ -133,6 +133,9 @@ func TestOnlyAProvenDeadHolderIsCleared(t *testing.T) {
 			s, _ := newStore(t)
 			_, err := s.Lock(t.Context(), demo, c.holder)
 			must(t, err)
+			if s.Runs(c.holder) != (name == "it runs") {
+				t.Errorf("it runs: %t", s.Runs(c.holder))
+			}
 			l, err := s.Lock(t.Context(), demo, LockInfo{})
 			if c.clear {
 				must(t, err)
