@@ -107,6 +107,9 @@ func (a *app) readManifests(files []string) (*api.Manifest, error) {
 		if err != nil {
 			return nil, err
 		}
+		if data, err = a.converted(data, file); err != nil {
+			return nil, err
+		}
 		if _, err := api.Load(data, file); err != nil {
 			return nil, err
 		}

@@ -54,7 +54,7 @@ default; everything else has a field.`,
 		newUpdate(a), newDelete(a), newUnlock(a), newGC(a),
 		newDiff(a), newRollback(a), newShow(a),
 		newPromote(a), newTrust(a), newDistrust(a), newReseal(a),
-		newSim(a), newSchema(a), newVersion(a),
+		newSim(a), newSchema(a), newToolbox(a), newVersion(a),
 	)
 	completeFlags(a, root)
 	return root
