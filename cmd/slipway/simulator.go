@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,7 +42,7 @@ func (a *app) simulator() simulator { return simulator{dir: filepath.Join(a.stat
 func (s simulator) readyFile() string { return filepath.Join(s.dir, "ready.json") }
 
 // running returns where the simulator is, if it answers there. A file left by a killed
-// one does not count.
+// one does not count, not even when its process number and port are somebody else's now.
 func (s simulator) running() (simReady, bool) {
 	var r simReady
 	data, err := os.ReadFile(s.readyFile())
@@ -48,10 +50,20 @@ func (s simulator) running() (simReady, bool) {
 		return r, false
 	}
 	conn, err := net.DialTimeout("tcp", r.Addr, time.Second)
-	if err != nil {
+	if err != nil || conn.Close() != nil {
 		return r, false
 	}
-	return r, conn.Close() == nil
+	return r, !s.foreign(r)
+}
+
+// foreign reports whether what answers is another program. One that takes long to answer
+// may be a simulator that is busy.
+func (s simulator) foreign(at simReady) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	var status struct{ PID int }
+	err := s.control(ctx, at, http.MethodGet, "status", func(r io.Reader) error { return json.NewDecoder(r).Decode(&status) })
+	return ctx.Err() == nil && (err != nil || status.PID != at.PID)
 }
 
 // start runs slipway-sim in the background, unless it runs; already says which.
