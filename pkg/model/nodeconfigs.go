@@ -76,11 +76,23 @@ func nodeConfig(in input, b *Blueprint, p *Pool) *nodeconfig.Config {
 	}
 	for _, v := range b.Volumes {
 		if v.Pool == p.Name {
-			c.Etcd = append(c.Etcd, nodeconfig.EtcdMember{Cluster: v.Etcd, Member: v.Member, Members: v.Members})
+			c.Etcd = append(c.Etcd, nodeconfig.EtcdMember{
+				Cluster: v.Etcd, Member: v.Member, Members: v.Members, Version: etcdVersion(in, v.Etcd),
+			})
 		}
 	}
 	c.APIServer = &nodeconfig.APIServer{InternalName: internalName(in), SANs: serverNames(in)}
 	return c
+}
+
+// etcdVersion is the version that the spec asks for of an etcd cluster, "" for none.
+func etcdVersion(in input, name string) string {
+	for _, e := range in.spec.EtcdClusters {
+		if e.Name == name {
+			return e.Version
+		}
+	}
+	return ""
 }
 
 // serverNames lists the names and addresses that the API's certificate carries besides

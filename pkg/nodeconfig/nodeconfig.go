@@ -71,6 +71,7 @@ type EtcdMember struct {
 	Cluster string   `json:"cluster"`
 	Member  string   `json:"member"`
 	Members []string `json:"members"`
+	Version string   `json:"version,omitempty"` // empty: the one that goes with the Kubernetes version
 }
 
 // APIServer is what a control plane's API server answers to.

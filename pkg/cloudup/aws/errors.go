@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 
 	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
 	"github.com/aws/smithy-go"
@@ -22,14 +23,41 @@ import (
 
 // classifier gives every error of every client its class, in one place: no call can
 // forget it.
-type classifier struct{ who *caller }
+type classifier struct {
+	who   *caller
+	pages *pages500
+}
+
+// pages500 counts, by operation, the answers of 500 with a page that is no answer of AWS.
+// An endpoint that stumbled answers the next time; one that lacks the operation never
+// does, and is not asked for minutes.
+type pages500 struct {
+	mu   sync.Mutex
+	seen map[string]int
+}
+
+// again reports whether a write that was answered with a page is worth another try.
+func (p *pages500) again(operation string) bool {
+	const most = 2
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.seen == nil {
+		p.seen = map[string]int{}
+	}
+	p.seen[operation]++
+	return p.seen[operation] <= most
+}
 
 func (c classifier) add(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("slipway.Classify", func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 		out, md, err := next.HandleInitialize(ctx, in)
 		if err != nil {
 			call := call{service: awsmiddleware.GetServiceID(ctx), operation: middleware.GetOperationName(ctx)}
-			err = classify(call, c.who.String(), err)
+			if isPage(err) && !reads(call.operation) && c.pages.again(call.action()) {
+				err = tasks.Retry(err)
+			} else {
+				err = classify(call, c.who.String(), err)
+			}
 		}
 		return out, md, err
 	}), middleware.Before)
@@ -95,12 +123,17 @@ func classify(c call, who string, err error) error {
 		// A write that names an object made a moment ago: not every part of AWS has
 		// heard of it yet.
 		return tasks.Retry(err)
-	case code == "" && status == http.StatusInternalServerError:
+	case isPage(err):
 		return fmt.Errorf("%s answered 500 with a page that is no answer of AWS: %w", c.action(), err)
 	case status >= 500 || status == http.StatusTooManyRequests || network(err):
 		return tasks.Retry(err)
 	}
 	return err
+}
+
+// isPage reports whether an endpoint answered 500 without an error of AWS's.
+func isPage(err error) bool {
+	return codeOf(err) == "" && statusOf(err) == http.StatusInternalServerError
 }
 
 // codeOf returns the error code that AWS gave, or "".

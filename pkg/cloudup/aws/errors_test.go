@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/ec2"
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
@@ -93,6 +94,23 @@ func TestHTMLAnswer(t *testing.T) {
 	_, err := w.open("demo", "u").Whoami(t.Context())
 	if tasks.Classify(err) != tasks.Permanent || calls > sdkAttempts {
 		t.Errorf("%d calls, %v", calls, err)
+	}
+}
+
+// A write that an endpoint stumbled over is tried again, twice and not for ever.
+func TestPagesForWrites(t *testing.T) {
+	t.Parallel()
+	w := &world{t: t, endpoint: "http://127.0.0.1:1", login: awssdk.CredentialsProviderFunc(func(context.Context) (awssdk.Credentials, error) {
+		return awssdk.Credentials{AccessKeyID: "a", SecretAccessKey: "b"}, nil
+	}), calls: &callLog{answer: func(string, *http.Request) (*http.Response, error) {
+		return page(500, "<!doctype html>\n<html lang=en>RuntimeError"), nil
+	}}}
+	c := w.open("demo", "u")
+	for n, want := range []tasks.Class{tasks.Retryable, tasks.Retryable, tasks.Permanent, tasks.Permanent} {
+		_, err := c.ec2.CreateVpc(t.Context(), &ec2.CreateVpcInput{CidrBlock: awssdk.String("10.0.0.0/16")})
+		if tasks.Classify(err) != want {
+			t.Errorf("try %d: %v", n+1, err)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -41,12 +42,13 @@ type inventory[T any] struct {
 	claimed  map[string]bool
 	replaced map[string]bool // ids whose place a new object takes in this plan
 	tried    map[string]bool // keys whose creation was begun
+	looks    map[string]int  // keys whose creation got no answer: how often to look for it yet
 }
 
 func newInventory[T any](kind string, list func(ctx context.Context) ([]owned[T], error)) *inventory[T] {
 	return &inventory[T]{
 		kind: kind, list: list,
-		claimed: map[string]bool{}, replaced: map[string]bool{}, tried: map[string]bool{},
+		claimed: map[string]bool{}, replaced: map[string]bool{}, tried: map[string]bool{}, looks: map[string]int{},
 	}
 }
 
@@ -141,12 +143,16 @@ func (i *inventory[T]) all(ctx context.Context) ([]owned[T], error) {
 	return slices.Clone(i.objects), nil
 }
 
+// unseenLooks is how often a creation that got no answer is looked for before it is made
+// again: with the engine's pauses some seconds, as long as lists may be behind.
+const unseenLooks = 5
+
 // makeOnce runs a creation. When an earlier attempt was begun and its answer lost, it
 // first looks whether that attempt made the object, so that there is never a second.
 func (i *inventory[T]) makeOnce(ctx context.Context, key string, create func(ctx context.Context) (id string, err error)) (string, error) {
 	i.mu.Lock()
-	again := i.tried[key]
-	i.tried[key] = true
+	again, looks := i.tried[key], i.looks[key]
+	i.tried[key], i.looks[key] = true, max(looks-1, 0)
 	i.mu.Unlock()
 	if again {
 		objects, err := i.read(ctx)
@@ -156,12 +162,31 @@ func (i *inventory[T]) makeOnce(ctx context.Context, key string, create func(ctx
 		if o, ok := pick(objects, key); ok {
 			return o.ID, nil
 		}
+		if looks > 0 {
+			return "", tasks.Retry(fmt.Errorf("the answer to its creation was lost, and lists do not show it (yet)"))
+		}
 	}
 	id, err := create(ctx)
-	if again && is(err, "InvalidSubnet.Conflict", "InvalidGroup.Duplicate", "Resource.AlreadyAssociated") {
-		err = tasks.Retry(err) // with an object of ours, that lists do not show yet
+	switch {
+	case unanswered(err) && !again:
+		i.mu.Lock()
+		i.looks[key] = unseenLooks
+		i.mu.Unlock()
+	case again && taken(codeOf(err)):
+		err = tasks.Retry(err) // by an object of ours, that lists do not show yet
 	}
 	return id, err
+}
+
+// unanswered reports whether a call may have done its work all the same.
+func unanswered(err error) bool {
+	code := codeOf(err)
+	return err != nil && !slices.Contains(throttledCodes, code) && (code == "" && network(err) || statusOf(err) >= http.StatusInternalServerError)
+}
+
+// taken reports whether a code says that a name or place is in use.
+func taken(code string) bool {
+	return strings.Contains(code, "Already") || strings.Contains(code, "Duplicate") || code == "InvalidSubnet.Conflict"
 }
 
 // leftover is an owned object that no wanted task claimed.

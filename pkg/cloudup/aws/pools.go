@@ -47,11 +47,8 @@ func (l *lowering) machineTags(p model.Pool) (map[string]string, error) {
 		}
 		roles[autoscalerTag+"taint/"+key] = rest
 	}
-	if s := p.Group.Spec.SuspendProcesses; len(s) > 0 {
-		roles[tagSuspended] = joinKeys(append([]string(nil), s...))
-	}
 	tags := l.tagsWith(p.Name, p.Name+"."+l.cluster, roles, p.Labels)
-	if len(tags) > maxTags {
+	if len(tags) >= maxTags { // the group itself has one more
 		return nil, fmt.Errorf("its machines would carry %d tags (%d labels of the cloud, %d node labels, %d taints), AWS allows %d: use fewer of them",
 			len(tags), len(p.Labels), len(p.NodeLabels), len(p.Taints), maxTags)
 	}
@@ -136,6 +133,9 @@ func (l *lowering) scalingGroup(p model.Pool, t *LaunchTemplate) (*AutoScalingGr
 	g := &AutoScalingGroup{
 		resource: resource{s: l.survey, kind: "autoscalinggroup", key: p.Name, tags: maps.Clone(t.want.InstanceTags)},
 		name:     l.groupName(p.Name), pool: p, template: t, mixed: mixedWanted(p.Group, p.Machine),
+	}
+	if s := p.Group.Spec.SuspendProcesses; len(s) > 0 {
+		g.tags[tagSuspended] = joinKeys(append([]string(nil), s...))
 	}
 	g.deps = append(g.deps, t)
 	for _, n := range p.Subnets {

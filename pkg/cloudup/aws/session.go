@@ -59,7 +59,7 @@ func session(ctx context.Context, o Options, who *caller) (aws.Config, error) {
 		endpoint = os.Getenv("AWS_ENDPOINT_URL")
 	}
 	pace := &pacer{off: loopback(endpoint)}
-	cfg.APIOptions = append(cfg.APIOptions, guarded, pace.add, onceOnly, classifier{who}.add)
+	cfg.APIOptions = append(cfg.APIOptions, guarded, pace.add, onceOnly, classifier{who, &pages500{}}.add)
 	return cfg, nil
 }
 

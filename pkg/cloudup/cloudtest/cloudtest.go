@@ -84,7 +84,8 @@ type Drift struct {
 // Field sets one optional field to a value that it does not have by default.
 type Field struct {
 	Set func(m *api.Manifest)
-	// Shown is a part of the ID of an item that the plan must show.
+	// Shown is a part of the plan that sets it: of an ID, or "path: old -> new", which is
+	// then shown the other way when it is taken away.
 	Shown string
 }
 

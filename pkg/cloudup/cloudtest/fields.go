@@ -102,16 +102,16 @@ func checkField(t *testing.T, r *Rig, name string, f Field) {
 	r.T = t
 	defer func() { r.T = outer }()
 	r.Change(name, func(m *api.Manifest) error { f.Set(m); return nil })
-	show := func(when string) {
+	show := func(when, shown string) {
 		t.Helper()
 		p := r.Plan(name)
-		if changes := Changes(p); !p.Pending() || !strings.Contains(changes, f.Shown) {
-			t.Fatalf("%s: the plan does not show %q:\n%s", when, f.Shown, changes)
+		if changes := Changes(p); !p.Pending() || !strings.Contains(changes, shown) {
+			t.Fatalf("%s: the plan does not show %q:\n%s", when, shown, changes)
 		}
 		r.Apply(name)
 		r.Settled(name)
 	}
-	show("set")
+	show("set", f.Shown)
 	r.Change(name, func(m *api.Manifest) error {
 		old, err := api.Load(plain.Content, "before")
 		if err == nil {
@@ -119,5 +119,15 @@ func checkField(t *testing.T, r *Rig, name string, f Field) {
 		}
 		return err
 	})
-	show("unset")
+	show("unset", f.back())
+}
+
+// back is what a plan shows that takes the field away: a change of a value, the other way.
+func (f Field) back() string {
+	path, change, ok := strings.Cut(f.Shown, ": ")
+	was, is, ok2 := strings.Cut(change, " -> ")
+	if !ok || !ok2 {
+		return f.Shown
+	}
+	return path + ": " + is + " -> " + was
 }
