@@ -8,6 +8,9 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TAGS     = grpcnotrace
 LDFLAGS  = -s -w -X main.version=$(VERSION)
 PKGS    ?= ./...
+# What must not be skipped: moto always, the shared test data where it lies beside the tree.
+REQUIRE ?= moto$(if $(wildcard ../shared/schemas),$(COMMA)shared)
+COMMA   := ,
 
 .PHONY: build
 build: ## build the programs into bin/
@@ -19,7 +22,7 @@ demo: build ## the main job on the simulated cloud, in a folder of its own
 
 .PHONY: test
 test: venv vet ## all set-up, then all tests; nothing that matters may be skipped
-	SLIPWAY_VENV=$(VENV) SLIPWAY_REQUIRE=moto,shared go test $(FLAGS) -timeout 30m $(PKGS)
+	SLIPWAY_VENV=$(VENV) SLIPWAY_REQUIRE=$(REQUIRE) go test $(FLAGS) -timeout 30m $(PKGS)
 
 .PHONY: race
 race: venv ## the packages with concurrency, under the race detector

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package gce is Google Cloud for a cluster: for now its key management service, with
+// Package gce is Google Cloud for a cluster: of it, the key management service, with
 // which keysets in a store can be sealed. Only pkg/cloudup/all imports it.
 package gce
 
