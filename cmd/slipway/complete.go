@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/slipway-k8s/slipway/pkg/api"
-	"github.com/slipway-k8s/slipway/pkg/cluster"
 )
 
 // flagValues are the words that flags of one meaning take everywhere.
@@ -63,15 +62,7 @@ func completeFlags(a *app, cmd *cobra.Command) {
 // completeSubnets offers the subnets of the cluster that --cluster names, after those
 // that are typed already.
 func (a *app) completeSubnets(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-	d, err := a.deps(cmd.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	name, err := a.clusterName(cmd.Context(), d, nil)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	c, err := cluster.Load(cmd.Context(), d, name)
+	c, err := a.meant(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

@@ -85,17 +85,22 @@ func (a *app) completeGroups(cmd *cobra.Command, args []string, _ string) ([]str
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	d, err := a.deps(cmd.Context())
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	name, err := a.clusterName(cmd.Context(), d, nil)
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveError
-	}
-	c, err := cluster.Load(cmd.Context(), d, name)
+	c, err := a.meant(cmd.Context())
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}
 	return cluster.GroupNames(c.Manifest), cobra.ShellCompDirectiveNoFileComp
+}
+
+// meant loads the cluster that --cluster names, for completion.
+func (a *app) meant(ctx context.Context) (*cluster.Loaded, error) {
+	d, err := a.deps(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name, err := a.clusterName(ctx, d, nil)
+	if err != nil {
+		return nil, err
+	}
+	return cluster.Load(ctx, d, name)
 }
