@@ -4,6 +4,7 @@ package aws
 
 import (
 	"context"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
@@ -15,6 +16,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/ec2"
+	"github.com/aws/smithy-go"
+	smithyhttp "github.com/aws/smithy-go/transport/http"
 
 	"github.com/slipway-k8s/slipway/pkg/model"
 	simaws "github.com/slipway-k8s/slipway/pkg/sim/aws"
@@ -297,4 +300,49 @@ func TestQuota(t *testing.T) {
 	}
 	w.apply(w.plan(c, nil))
 	w.onlyDefaults(c)
+}
+
+// TestLostAnswerThatListsDoNotShow: what a creation without an answer made is looked for
+// as long as lists may be behind; a clear refusal is not waited for.
+func TestLostAnswerThatListsDoNotShow(t *testing.T) {
+	t.Parallel()
+	answer := func(status int) error {
+		return &smithyhttp.ResponseError{Response: &smithyhttp.Response{Response: &http.Response{StatusCode: status}}, Err: errors.New("answer")}
+	}
+	for name, c := range map[string]struct {
+		first        error // of the first creation
+		shown        int   // the read that shows the object
+		reads, makes int   // expected
+	}{
+		"shown late":  {answer(503), 4, 4, 1},
+		"never shown": {answer(503), 99, unseenLooks + 1, 2},
+		"throttled":   {&smithy.GenericAPIError{Code: "RequestLimitExceeded"}, 99, 1, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			reads, makes := 0, 0
+			i := newInventory("thing", func(context.Context) ([]owned[int], error) {
+				if reads++; reads >= c.shown {
+					return []owned[int]{{ID: "made", Key: "k"}}, nil
+				}
+				return nil, nil
+			})
+			create := func(context.Context) (string, error) {
+				if makes++; makes == 1 {
+					return "", c.first
+				}
+				return "made again", nil
+			}
+			id, err := i.makeOnce(t.Context(), "k", create)
+			for range 20 {
+				if err == nil {
+					break
+				}
+				id, err = i.makeOnce(t.Context(), "k", create)
+			}
+			if err != nil || id == "" || reads != c.reads || makes != c.makes {
+				t.Errorf("%s, %v after %d reads and %d creations", id, err, reads, makes)
+			}
+		})
+	}
 }
