@@ -143,17 +143,17 @@ func (k *SealingKey) Apply(ctx context.Context, c tasks.Change) error {
 		}
 	}
 	if c.Has("description") && c.Action == tasks.Update {
-		if _, err := k.s.kms.UpdateKeyDescription(ctx, &kms.UpdateKeyDescriptionInput{KeyId: &arn, Description: aws.String(k.description())}); err != nil {
+		if _, err := k.s.kms.UpdateKeyDescription(ctx, &kms.UpdateKeyDescriptionInput{KeyId: bareKey(arn), Description: aws.String(k.description())}); err != nil {
 			return fmt.Errorf("describe KMS key %s: %w", arn, err)
 		}
 	}
 	if c.Action == tasks.Create || c.Has("rotation") {
-		if _, err := k.s.kms.EnableKeyRotation(ctx, &kms.EnableKeyRotationInput{KeyId: &arn}); err != nil {
+		if _, err := k.s.kms.EnableKeyRotation(ctx, &kms.EnableKeyRotationInput{KeyId: bareKey(arn)}); err != nil {
 			return fmt.Errorf("rotate KMS key %s every year: %w", arn, err)
 		}
 	}
 	if c.Has("policy") {
-		if _, err := k.s.kms.PutKeyPolicy(ctx, &kms.PutKeyPolicyInput{KeyId: &arn, PolicyName: aws.String("default"), Policy: aws.String(k.policy())}); err != nil {
+		if _, err := k.s.kms.PutKeyPolicy(ctx, &kms.PutKeyPolicyInput{KeyId: bareKey(arn), PolicyName: aws.String("default"), Policy: aws.String(k.policy())}); err != nil {
 			return fmt.Errorf("set the policy of KMS key %s: %w", arn, err)
 		}
 	}
@@ -185,7 +185,7 @@ func (k *SealingKey) create(ctx context.Context) (string, error) {
 		}
 		arn = aws.ToString(out.KeyMetadata.Arn)
 	}
-	_, err = k.s.kms.CreateAlias(ctx, &kms.CreateAliasInput{AliasName: &k.alias, TargetKeyId: &arn})
+	_, err = k.s.kms.CreateAlias(ctx, &kms.CreateAliasInput{AliasName: &k.alias, TargetKeyId: bareKey(arn)})
 	if err != nil && !is(err, "AlreadyExistsException") {
 		return "", fmt.Errorf("name it %s: %w", k.alias, err)
 	}
@@ -195,11 +195,11 @@ func (k *SealingKey) create(ctx context.Context) (string, error) {
 // reviveKey cancels a deletion that is pending and enables the key.
 func (s *survey) reviveKey(ctx context.Context, arn string, state kmstypes.KeyState) error {
 	if state == kmstypes.KeyStatePendingDeletion {
-		if _, err := s.kms.CancelKeyDeletion(ctx, &kms.CancelKeyDeletionInput{KeyId: &arn}); err != nil {
+		if _, err := s.kms.CancelKeyDeletion(ctx, &kms.CancelKeyDeletionInput{KeyId: bareKey(arn)}); err != nil {
 			return fmt.Errorf("cancel the deletion of KMS key %s: %w", arn, err)
 		}
 	}
-	if _, err := s.kms.EnableKey(ctx, &kms.EnableKeyInput{KeyId: &arn}); err != nil {
+	if _, err := s.kms.EnableKey(ctx, &kms.EnableKeyInput{KeyId: bareKey(arn)}); err != nil {
 		return fmt.Errorf("enable KMS key %s: %w", arn, err)
 	}
 	return nil
@@ -211,12 +211,12 @@ func (s *survey) applyKeyTags(ctx context.Context, arn string, c tasks.Change) e
 	}
 	set, remove := tagChanges(c)
 	if len(set) > 0 {
-		if _, err := s.kms.TagResource(ctx, &kms.TagResourceInput{KeyId: &arn, Tags: kmsTags(set)}); err != nil {
+		if _, err := s.kms.TagResource(ctx, &kms.TagResourceInput{KeyId: bareKey(arn), Tags: kmsTags(set)}); err != nil {
 			return fmt.Errorf("tag KMS key %s: %w", arn, err)
 		}
 	}
 	if len(remove) > 0 {
-		if _, err := s.kms.UntagResource(ctx, &kms.UntagResourceInput{KeyId: &arn, TagKeys: remove}); err != nil {
+		if _, err := s.kms.UntagResource(ctx, &kms.UntagResourceInput{KeyId: bareKey(arn), TagKeys: remove}); err != nil {
 			return fmt.Errorf("remove tags from KMS key %s: %w", arn, err)
 		}
 	}
@@ -246,7 +246,7 @@ func (s *survey) removeSealingKey(ctx context.Context, l leftover) error {
 	if _, err := s.kms.DeleteAlias(ctx, &kms.DeleteAliasInput{AliasName: aws.String(s.keyAlias())}); err != nil && !is(err, "NotFoundException") {
 		return err
 	}
-	_, err := s.kms.ScheduleKeyDeletion(ctx, &kms.ScheduleKeyDeletionInput{KeyId: &l.ID, PendingWindowInDays: aws.Int32(keyPendingDays)})
+	_, err := s.kms.ScheduleKeyDeletion(ctx, &kms.ScheduleKeyDeletionInput{KeyId: bareKey(l.ID), PendingWindowInDays: aws.Int32(keyPendingDays)})
 	if err != nil && !is(err, "NotFoundException", "KMSInvalidStateException") {
 		return err
 	}
@@ -286,7 +286,7 @@ func (k *SealingKey) Export(_ context.Context, m *terraform.Module) error {
 	k.exportTags(b)
 	b.Block("lifecycle").Set("prevent_destroy", terraform.Bool(true))
 	if there {
-		b.Import(arn[strings.LastIndex(arn, "/")+1:])
+		b.Import(*bareKey(arn))
 	}
 	k.publish()
 	return nil

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/kms"
@@ -67,7 +68,7 @@ func (s *survey) readKey(ctx context.Context, id string) (*owned[keyFacts], erro
 
 func (s *survey) keyTags(ctx context.Context, id string) (map[string]string, error) {
 	tags := map[string]string{}
-	err := pages(ctx, kms.NewListResourceTagsPaginator(s.kms, &kms.ListResourceTagsInput{KeyId: &id}),
+	err := pages(ctx, kms.NewListResourceTagsPaginator(s.kms, &kms.ListResourceTagsInput{KeyId: bareKey(id)}),
 		func(page *kms.ListResourceTagsOutput) {
 			for _, t := range page.Tags {
 				tags[aws.ToString(t.TagKey)] = aws.ToString(t.TagValue)
@@ -80,11 +81,11 @@ func (s *survey) keyTags(ctx context.Context, id string) (map[string]string, err
 }
 
 func (s *survey) readKeySettings(ctx context.Context, o *owned[keyFacts]) error {
-	rotation, err := s.kms.GetKeyRotationStatus(ctx, &kms.GetKeyRotationStatusInput{KeyId: &o.ID})
+	rotation, err := s.kms.GetKeyRotationStatus(ctx, &kms.GetKeyRotationStatusInput{KeyId: bareKey(o.ID)})
 	if err != nil {
 		return fmt.Errorf("read the rotation of KMS key %s: %w", o.ID, err)
 	}
-	policy, err := s.kms.GetKeyPolicy(ctx, &kms.GetKeyPolicyInput{KeyId: &o.ID, PolicyName: aws.String("default")})
+	policy, err := s.kms.GetKeyPolicy(ctx, &kms.GetKeyPolicyInput{KeyId: bareKey(o.ID), PolicyName: aws.String("default")})
 	if err != nil {
 		return fmt.Errorf("read the policy of KMS key %s: %w", o.ID, err)
 	}
@@ -134,4 +135,13 @@ func (s *survey) nameless(ctx context.Context, states []kmstypes.KeyState) (stri
 		}
 	}
 	return "", nil
+}
+
+// bareKey is a key's id without what an ARN says besides: every endpoint takes that.
+func bareKey(arn string) *string {
+	_, id, found := strings.Cut(arn, ":key/")
+	if !found {
+		id = arn
+	}
+	return &id
 }
