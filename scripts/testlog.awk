@@ -9,7 +9,7 @@ function flush(failed,   i) {
 { lines[++n] = $0 }
 /^ *--- PASS: TestConformance/ { split($3, part, "/"); suites[part[1]]++ }
 /^ *--- SKIP: / { skipped[++skips] = $3 }
-/^ok / { pkg = $2; flush(0); print; next }
+/^ok / { pkg = $2; flush(0); print; fflush(); next }
 /^\?? +.*\[no test files\]$/ { n--; next }
-/^FAIL\t/ { pkg = $2; bad = 1; flush(1); next }
+/^FAIL\t/ { pkg = $2; bad = 1; flush(1); fflush(); next }
 END { for (i = 1; i <= n; i++) print lines[i]; exit bad }
