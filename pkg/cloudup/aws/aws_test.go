@@ -250,7 +250,14 @@ func (l *callLog) RoundTrip(r *http.Request) (*http.Response, error) {
 			return resp, err
 		}
 	}
-	return http.DefaultTransport.RoundTrip(r)
+	// A call that was sent is carried out, whoever stops waiting for it; the next run of a
+	// test must not overtake it.
+	resp, err := http.DefaultTransport.RoundTrip(r.WithContext(context.WithoutCancel(r.Context())))
+	if lost := r.Context().Err(); lost != nil && err == nil {
+		resp.Body.Close()
+		return nil, lost
+	}
+	return resp, err
 }
 
 // operation reads the action of a query-protocol request, or its method and path. It
